@@ -21,8 +21,11 @@ type Turn struct {
 	BeganAfter int64
 	Role       Role
 	Content    string
-	Provider   string
-	Model      string
+	// Speaker is the name of a person who speaks, in conversations between
+	// people; "" in chats with a model.
+	Speaker  string
+	Provider string
+	Model    string
 	// Interim: visible text that stood beside a tool call.
 	Interim bool
 	// Truncated: the text was cut by a limit.
