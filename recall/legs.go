@@ -1,0 +1,419 @@
+package recall
+
+import (
+	"math"
+	"slices"
+)
+
+// cell is what a search gathers about one turn.
+type cell struct {
+	passages int32  // 1 + where its passage scores stand in the arena; 0 for none yet
+	mask     uint64 // which of the first 64 query terms its body holds
+	touched  bool
+	own      bool // it holds a query term that is not only a name
+	near     bool // a turn beside it, in a leg that counts, holds one
+	alike    bool // it holds a word that looks like one of the query
+	psg      float64
+	win2     float64
+	winP2    float64
+	declQ    float64
+	bigram   float64
+	char4    float64
+}
+
+// count is what a search counts about one turn for one term, before the next.
+type count struct{ doc, said, asked, win2, winP2, declQ int32 }
+
+// pass is one search over one scope: the accumulators of all legs.
+type pass struct {
+	x       *Index
+	scope   *scope
+	profile Profile
+	weights *Features
+
+	cells    []cell
+	touched  []int32
+	arena    []float64 // passage scores
+	arenaTF  []int32   // passage counts of the present term
+	sess     []float64 // by group
+	counts   []count   // by turn, of the present term
+	hits     []int32   // turns that hold the present term
+	spread   []int32   // turns whose surroundings hold it
+	groupTF  []int32
+	inGroup  []int32
+	gramTF   []int32
+	gramHit  []int32
+	alike    []uint8 // by turn: 4-grams shared with the present word
+	alikeHit []int32
+}
+
+// begin readies the accumulators; those of a pooled pass are already zero.
+func (p *pass) begin(x *Index, s *scope, profile Profile) {
+	p.x, p.scope, p.profile, p.weights = x, s, profile, profile.weights()
+	p.cells = grow(p.cells, len(x.turns))
+	p.counts = grow(p.counts, len(x.turns))
+	p.gramTF = grow(p.gramTF, len(x.turns))
+	p.alike = grow(p.alike, len(x.turns))
+	p.sess = grow(p.sess, len(x.groups))
+	p.groupTF = grow(p.groupTF, len(x.groups))
+}
+
+func grow[T any](s []T, n int) []T {
+	if len(s) < n {
+		s = append(s, make([]T, n-len(s))...)
+	}
+	return s
+}
+
+// end zeroes what the search touched and lets go of the index.
+func (p *pass) end() {
+	for _, n := range p.touched {
+		p.cells[n] = cell{}
+	}
+	clear(p.sess)
+	clear(p.arena)
+	clear(p.arenaTF)
+	p.touched, p.arena, p.arenaTF = p.touched[:0], p.arena[:0], p.arenaTF[:0]
+	p.x, p.scope, p.weights = nil, nil, nil
+}
+
+func (p *pass) cell(n int32) *cell {
+	c := &p.cells[n]
+	if !c.touched {
+		c.touched = true
+		p.touched = append(p.touched, n)
+	}
+	return c
+}
+
+// idf is the weight of a term that df of n texts hold.
+func idf(n, df int) float64 {
+	return math.Log(1 + (float64(n-df)+.5)/(float64(df)+.5))
+}
+
+// tf is BM25's saturated count in a text of the given length.
+func (m bm25) tf(tf, length int32, average float64) float64 {
+	t := float64(tf)
+	return t * (m.k1 + 1) / (t + m.k1*(1-m.b+m.b*float64(length)/average))
+}
+
+func average(total, n int) float64 {
+	if total <= 0 || n <= 0 {
+		return 1
+	}
+	return float64(total) / float64(n)
+}
+
+func (p *pass) spanSums() *spanSums {
+	if p.profile == Assistant {
+		return &p.scope.by[1]
+	}
+	return &p.scope.by[0]
+}
+
+// term runs every word leg for the k-th query term.
+func (p *pass) term(k int, t queryTerm) {
+	d := &p.x.dict
+	forms, ok := d.stems.find(d.key(t.stem))
+	if !ok {
+		return
+	}
+	for _, f := range forms {
+		for i := range d.forms[f].posts {
+			p.tally(k, &d.forms[f].posts[i])
+		}
+	}
+	p.scorePassages()
+	p.scoreSessions()
+	p.spreadOut(t)
+	p.scoreSpans()
+	for _, n := range p.hits {
+		p.cells[n].own = p.cells[n].own || !t.name
+	}
+	p.clearTerm()
+}
+
+// tally counts one posting.
+func (p *pass) tally(k int, post *posting) {
+	n := post.turn
+	if !p.scope.holds(n) {
+		return
+	}
+	body := int32(post.said) + int32(post.asked)
+	doc := body
+	if p.profile != Assistant {
+		doc += int32(post.meta)
+	}
+	if doc == 0 {
+		return
+	}
+	c := &p.counts[n]
+	if c.doc == 0 {
+		p.hits = append(p.hits, n)
+	}
+	c.doc += doc
+	c.said += int32(post.said)
+	c.asked += int32(post.asked)
+	cell := p.cell(n)
+	if body > 0 && k < 64 {
+		cell.mask |= 1 << k
+	}
+	p.tallyPassages(cell, n, int32(post.block), doc)
+}
+
+// tallyPassages counts a block in the one or two passages that cover it.
+func (p *pass) tallyPassages(c *cell, n, block, tf int32) {
+	last := passageCount(p.x.turns[n].body) - 1
+	if c.passages == 0 {
+		c.passages = int32(len(p.arena)) + 1
+		for range last + 1 {
+			p.arena = append(p.arena, 0)
+			p.arenaTF = append(p.arenaTF, 0)
+		}
+	}
+	at := p.arenaTF[c.passages-1:]
+	if block <= last {
+		at[block] += tf
+	}
+	if block > 0 {
+		at[block-1] += tf
+	}
+}
+
+// passageLen is the length of passage i of turn n.
+func (p *pass) passageLen(n, i int32) int32 {
+	t := &p.x.turns[n]
+	last := passageCount(t.body) - 1
+	length := t.body
+	if last > 0 {
+		length = min(2*passageStride, t.body-i*passageStride)
+	}
+	if i == last && p.profile != Assistant {
+		length += int32(len(t.seq)) - t.body
+	}
+	return length
+}
+
+func (p *pass) scorePassages() {
+	s := &p.scope.sum
+	total := s.body + s.passageOverlap
+	if p.profile != Assistant {
+		total += s.meta
+	}
+	df := 0
+	for _, n := range p.hits {
+		for _, tf := range p.passageTF(n) {
+			if tf > 0 {
+				df++
+			}
+		}
+	}
+	w, avg := idf(s.passages, df), average(total, s.passages)
+	for _, n := range p.hits {
+		c := &p.cells[n]
+		counts := p.passageTF(n)
+		for i, tf := range counts {
+			if tf > 0 {
+				score := &p.arena[c.passages-1+int32(i)]
+				*score += w * passageBM25.tf(tf, p.passageLen(n, int32(i)), avg)
+				c.psg = max(c.psg, *score)
+				counts[i] = 0
+			}
+		}
+	}
+}
+
+// passageTF are the present term's counts in the passages of turn n.
+func (p *pass) passageTF(n int32) []int32 {
+	at := p.cells[n].passages - 1
+	return p.arenaTF[at : at+passageCount(p.x.turns[n].body)]
+}
+
+func (p *pass) scoreSessions() {
+	if p.weights.Sess == 0 {
+		return
+	}
+	for _, n := range p.hits {
+		g := p.x.turns[n].group
+		if p.groupTF[g] == 0 {
+			p.inGroup = append(p.inGroup, g)
+		}
+		p.groupTF[g] += p.counts[n].doc
+	}
+	s := p.scope
+	w := idf(s.groups, len(p.inGroup))
+	avg := average(s.sum.body+s.sum.meta, s.groups)
+	for _, g := range p.inGroup {
+		p.sess[g] += w * sessionBM25.tf(p.groupTF[g], s.groupLen[g], avg)
+		p.groupTF[g] = 0
+	}
+	p.inGroup = p.inGroup[:0]
+}
+
+// spreadOut hands the counts of each hit to the turns whose surroundings hold it.
+func (p *pass) spreadOut(t queryTerm) {
+	for _, n := range p.hits {
+		c := p.counts[n]
+		p2, p1, n1, n2 := p.x.near(p.scope, p.profile, n)
+		p.spreadTo(p2, !t.name, count{win2: c.doc})
+		p.spreadTo(p1, !t.name, count{win2: c.doc})
+		here, after := count{win2: c.doc, winP2: c.doc}, count{win2: c.doc, winP2: c.doc}
+		if !t.name {
+			here.declQ, after.declQ = c.said, c.asked
+		}
+		p.spreadTo(n, false, here)
+		p.spreadTo(n1, !t.name, after)
+		p.spreadTo(n2, !t.name, count{win2: c.doc, winP2: c.doc})
+	}
+}
+
+func (p *pass) spreadTo(n int32, evidence bool, add count) {
+	if n < 0 {
+		return
+	}
+	c := &p.counts[n]
+	if c.win2 == 0 {
+		p.spread = append(p.spread, n)
+	}
+	c.win2 += add.win2
+	c.winP2 += add.winP2
+	c.declQ += add.declQ
+	if evidence {
+		p.cell(n).near = true
+	}
+}
+
+func (p *pass) scoreSpans() {
+	var df spanSums
+	for _, n := range p.spread {
+		c := &p.counts[n]
+		df.win2 += one(c.win2)
+		df.winP2 += one(c.winP2)
+		df.declQ += one(c.declQ)
+	}
+	docs, sums := p.scope.sum.docs, p.spanSums()
+	win2, winP2, declQ := idf(docs, df.win2), idf(docs, df.winP2), idf(docs, df.declQ)
+	for _, n := range p.spread {
+		c, cell := &p.counts[n], p.cell(n)
+		l := p.x.spans(p.scope, p.profile, n)
+		if p.weights.Win2 != 0 {
+			cell.win2 += win2 * legBM25.tf(c.win2, int32(l.win2), average(sums.win2, docs))
+		}
+		if c.winP2 > 0 {
+			cell.winP2 += winP2 * legBM25.tf(c.winP2, int32(l.winP2), average(sums.winP2, docs))
+		}
+		if c.declQ > 0 && p.weights.DeclQ != 0 {
+			cell.declQ += declQ * legBM25.tf(c.declQ, int32(l.declQ), average(sums.declQ, docs))
+		}
+	}
+}
+
+func one(n int32) int {
+	if n > 0 {
+		return 1
+	}
+	return 0
+}
+
+func (p *pass) clearTerm() {
+	for _, n := range p.hits {
+		p.counts[n] = count{}
+	}
+	for _, n := range p.spread {
+		p.counts[n] = count{}
+	}
+	p.hits, p.spread = p.hits[:0], p.spread[:0]
+}
+
+// pair runs the bigram leg for terms a and b of the query.
+func (p *pass) pair(a, b int, stemA, stemB uint32) {
+	both := uint64(1)<<a | uint64(1)<<b
+	for _, n := range p.touched {
+		if p.cells[n].mask&both != both {
+			continue
+		}
+		if tf := p.adjacent(n, stemA, stemB); tf > 0 {
+			p.gramTF[n] = tf
+			p.gramHit = append(p.gramHit, n)
+		}
+	}
+	s := &p.scope.sum
+	w, avg := idf(s.docs, len(p.gramHit)), average(s.pairs, s.docs)
+	for _, n := range p.gramHit {
+		p.cells[n].bigram += w * legBM25.tf(p.gramTF[n], p.x.turns[n].body-1, avg)
+		p.gramTF[n] = 0
+	}
+	p.gramHit = p.gramHit[:0]
+}
+
+// adjacent counts how often stem b follows stem a in the body of turn n.
+func (p *pass) adjacent(n int32, a, b uint32) int32 {
+	t := &p.x.turns[n]
+	var tf int32
+	before := uint32(math.MaxUint32)
+	for _, f := range t.seq[:t.body] {
+		stem := p.x.dict.forms[f].stem
+		if before == a && stem == b {
+			tf++
+		}
+		before = stem
+	}
+	return tf
+}
+
+// letters runs the 4-gram leg for one word of the query; done lists the 4-grams
+// of the words before, which are not counted twice.
+func (p *pass) letters(raw string, name bool, done map[uint64]bool) {
+	var keys []uint64
+	grams(raw, func(g string) {
+		if k := p.x.dict.key(g); !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	})
+	for _, k := range keys {
+		p.gram(k, !done[k])
+		done[k] = true
+	}
+	enough := uint8(math.Ceil(wordShare * float64(min(len(keys), 255))))
+	for _, n := range p.alikeHit {
+		if !name && len(keys) >= 4 && p.alike[n] >= enough {
+			p.cell(n).alike = true
+		}
+		p.alike[n] = 0
+	}
+	p.alikeHit = p.alikeHit[:0]
+}
+
+func (p *pass) gram(key uint64, score bool) {
+	forms, _ := p.x.dict.grams.find(key)
+	for _, f := range forms {
+		posts := p.x.dict.forms[f].posts
+		for i := range posts {
+			p.tallyGram(&posts[i])
+		}
+	}
+	s := &p.scope.sum
+	w, avg := idf(s.docs, len(p.gramHit)), average(s.chars, s.docs)
+	for _, n := range p.gramHit {
+		if score {
+			p.cell(n).char4 += w * legBM25.tf(p.gramTF[n], p.x.turns[n].chars, avg)
+		}
+		p.gramTF[n] = 0
+		if p.alike[n] == 0 {
+			p.alikeHit = append(p.alikeHit, n)
+		}
+		bump(&p.alike[n])
+	}
+	p.gramHit = p.gramHit[:0]
+}
+
+func (p *pass) tallyGram(post *posting) {
+	tf := int32(post.said) + int32(post.asked)
+	if tf == 0 || !p.scope.holds(post.turn) {
+		return
+	}
+	if p.gramTF[post.turn] == 0 {
+		p.gramHit = append(p.gramHit, post.turn)
+	}
+	p.gramTF[post.turn] += tf
+}
