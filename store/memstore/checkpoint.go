@@ -1,0 +1,116 @@
+package memstore
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+func (t *tx) Checkpoint(h dhruva.Hash) (dhruva.Checkpoint, error) {
+	row, ok := t.checkpoints[hashKey{t.tenant, h}]
+	if !ok || !t.covers(row.Tenant, row.Space) {
+		return absent[dhruva.Checkpoint]("checkpoint")
+	}
+	return row.Canonical(), nil
+}
+
+// covered are the checkpoints that are reached and match.
+func (t *tx) covered(match func(dhruva.Checkpoint) bool) []dhruva.Checkpoint {
+	var out []dhruva.Checkpoint
+	for _, row := range t.checkpoints {
+		if t.covers(row.Tenant, row.Space) && match(row) {
+			out = append(out, row.Canonical())
+		}
+	}
+	return out
+}
+
+func (t *tx) CheckpointByID(id dhruva.CheckpointID) (dhruva.Checkpoint, error) {
+	rows := t.covered(func(c dhruva.Checkpoint) bool { return c.ID == id })
+	if len(rows) == 0 {
+		return absent[dhruva.Checkpoint]("checkpoint")
+	}
+	return rows[0], nil
+}
+
+func (t *tx) CheckpointsByPrefix(prefix string, limit int) ([]dhruva.Checkpoint, error) {
+	rows := t.covered(func(c dhruva.Checkpoint) bool { return strings.HasPrefix(c.Hash.String(), prefix) })
+	return page(rows, byHash, max(limit, 0)), nil
+}
+
+func byHash(a, b dhruva.Checkpoint) int { return bytes.Compare(a.Hash[:], b.Hash[:]) }
+
+// PutCheckpoint: hash and id are each unique within the tenant.
+func (t *tx) PutCheckpoint(row dhruva.Checkpoint) error {
+	if err := row.Validate(); err != nil {
+		return invalid("checkpoint", err)
+	}
+	if err := t.write("checkpoint", t.covers(row.Tenant, row.Space), 1+len(row.Items)); err != nil {
+		return err
+	}
+	for key, other := range t.checkpoints {
+		if key.tenant == row.Tenant && (key.hash == row.Hash || other.ID == row.ID) {
+			return conflict("checkpoint")
+		}
+	}
+	put(t, t.checkpoints, hashKey{row.Tenant, row.Hash}, row.Canonical())
+	return nil
+}
+
+// newestCheckpoint orders by descending (CreatedAt, Hash).
+func newestCheckpoint(a, b dhruva.Checkpoint) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), byHash(b, a))
+}
+
+func (t *tx) ListCheckpoints(q dhruva.CheckpointQuery) ([]dhruva.Checkpoint, error) {
+	var after dhruva.Checkpoint
+	if q.After != "" {
+		h, err := dhruva.ParseHash(q.After)
+		if err != nil {
+			return nil, invalid("checkpoint cursor", err)
+		}
+		if after, err = t.Checkpoint(h); err != nil {
+			return nil, nil
+		}
+	}
+	rows := t.covered(func(c dhruva.Checkpoint) bool {
+		return (q.Space == "" || c.Space == q.Space) && (q.Branch == "" || c.Branch == q.Branch) &&
+			(q.Session == "" || c.Window.Session == q.Session) && (q.After == "" || newestCheckpoint(after, c) < 0)
+	})
+	return page(rows, newestCheckpoint, q.Size()), nil
+}
+
+func (t *tx) Branch(s dhruva.SpaceID, name string) (dhruva.Branch, error) {
+	row, ok := t.branches[branchKey{t.in(s), name}]
+	if !ok || !t.space(s) {
+		return absent[dhruva.Branch]("branch")
+	}
+	return row, nil
+}
+
+func (t *tx) ListBranches(s dhruva.SpaceID) ([]dhruva.Branch, error) {
+	var out []dhruva.Branch
+	for key, row := range t.branches {
+		if key.spaceKey == t.in(s) && t.space(s) {
+			out = append(out, row)
+		}
+	}
+	return page(out, func(a, b dhruva.Branch) int { return cmp.Compare(a.Name, b.Name) }, len(out)), nil
+}
+
+func (t *tx) SwapBranch(row dhruva.Branch, old dhruva.Hash) error {
+	if err := row.Validate(); err != nil {
+		return invalid("branch", err)
+	}
+	if err := t.write("branch", t.space(row.Space), 1); err != nil {
+		return err
+	}
+	key := branchKey{t.in(row.Space), row.Name}
+	if t.branches[key].Head != old { // an absent branch has the zero head
+		return conflict("branch")
+	}
+	put(t, t.branches, key, row.Canonical())
+	return nil
+}

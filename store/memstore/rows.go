@@ -1,0 +1,102 @@
+package memstore
+
+import "github.com/dhruva-memory/dhruva"
+
+// Keys. The tenant comes first in each of them.
+type (
+	spaceKey struct {
+		tenant dhruva.TenantID
+		space  dhruva.SpaceID
+	}
+	sessionKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.SessionID
+	}
+	chainKey struct {
+		spaceKey
+		hash dhruva.Hash
+	}
+	hashKey struct {
+		tenant dhruva.TenantID
+		hash   dhruva.Hash
+	}
+	branchKey struct {
+		spaceKey
+		name string
+	}
+	generationKey struct {
+		spaceKey
+		generation int64
+	}
+	sourceKey struct {
+		generationKey
+		id dhruva.SourceID
+	}
+	turnRefKey struct {
+		generationKey
+		session dhruva.SessionID
+		seq     int64
+	}
+	receiptKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.ReceiptID
+	}
+	keyKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.KeyID
+	}
+)
+
+// rows are the tables. Lists within a map are kept in the order that the
+// contract speaks of and are replaced, never changed in place.
+type rows struct {
+	tenants     map[dhruva.TenantID]dhruva.Tenant
+	spaces      map[spaceKey]dhruva.Space
+	epochs      map[spaceKey]dhruva.Epoch
+	changes     map[spaceKey][]dhruva.Change
+	sessions    map[sessionKey]dhruva.Session
+	chains      map[chainKey][]dhruva.Chain
+	hints       map[chainKey]dhruva.SessionID
+	turns       map[sessionKey][]dhruva.Turn // ascending Seq
+	checkpoints map[hashKey]dhruva.Checkpoint
+	branches    map[branchKey]dhruva.Branch
+	sources     map[generationKey]map[dhruva.SourceID]dhruva.Source
+	references  map[sourceKey][]dhruva.Reference // in the order they were added
+	referrers   map[turnRefKey][]dhruva.SourceID
+	tombstones  map[sourceKey]dhruva.Tombstone
+	receipts    map[receiptKey]dhruva.Receipt
+	keys        map[keyKey]dhruva.Key
+	keyHashes   map[string]keyKey
+}
+
+func newRows() rows {
+	return rows{
+		tenants:     map[dhruva.TenantID]dhruva.Tenant{},
+		spaces:      map[spaceKey]dhruva.Space{},
+		epochs:      map[spaceKey]dhruva.Epoch{},
+		changes:     map[spaceKey][]dhruva.Change{},
+		sessions:    map[sessionKey]dhruva.Session{},
+		chains:      map[chainKey][]dhruva.Chain{},
+		hints:       map[chainKey]dhruva.SessionID{},
+		turns:       map[sessionKey][]dhruva.Turn{},
+		checkpoints: map[hashKey]dhruva.Checkpoint{},
+		branches:    map[branchKey]dhruva.Branch{},
+		sources:     map[generationKey]map[dhruva.SourceID]dhruva.Source{},
+		references:  map[sourceKey][]dhruva.Reference{},
+		referrers:   map[turnRefKey][]dhruva.SourceID{},
+		tombstones:  map[sourceKey]dhruva.Tombstone{},
+		receipts:    map[receiptKey]dhruva.Receipt{},
+		keys:        map[keyKey]dhruva.Key{},
+		keyHashes:   map[string]keyKey{},
+	}
+}
+
+func (t *tx) in(s dhruva.SpaceID) spaceKey { return spaceKey{t.tenant, s} }
+
+func (t *tx) generation(s dhruva.SpaceID, g int64) generationKey {
+	return generationKey{t.in(s), g}
+}
+
+func (t *tx) source(s dhruva.SpaceID, g int64, id dhruva.SourceID) sourceKey {
+	return sourceKey{t.generation(s, g), id}
+}
