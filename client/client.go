@@ -1,0 +1,169 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// Prefix is where the native API stands under a server's URL.
+const Prefix = "/api/v6"
+
+// maxAnswer bounds an answer that is read as a whole: a thousand turns of the
+// largest size are far beyond what a list should hold in memory.
+const maxAnswer = 256 << 20
+
+// Client calls one server. Its zero HTTP field is http.DefaultTransport without
+// redirects.
+type Client struct {
+	// BaseURL is the server, such as http://127.0.0.1:7373.
+	BaseURL string
+	// Key is a Dhruva key; "" sends none.
+	Key  string
+	HTTP *http.Client
+}
+
+// List is one page of a list. Next is the cursor of the next page, "" on the
+// last one.
+type List[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next" doc:"Give it as after for the next page; empty on the last."`
+}
+
+// Health is the state of a server.
+type Health struct {
+	Status  string `json:"status"`
+	Version string `json:"version,omitempty"`
+}
+
+// Health asks a server how it is; it needs no key.
+func (c *Client) Health(ctx context.Context) (Health, error) {
+	return at[Health](ctx, c, http.MethodGet, "/health", nil)
+}
+
+// call asks the API for a T.
+func call[T any](ctx context.Context, c *Client, method, path string, in any) (T, error) {
+	return at[T](ctx, c, method, Prefix+path, in)
+}
+
+func at[T any](ctx context.Context, c *Client, method, path string, in any) (T, error) {
+	var out T
+	res, err := c.roundTrip(ctx, method, path, in, "application/json")
+	if err != nil {
+		return out, err
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&out); err != nil {
+		return out, badAnswer(err)
+	}
+	return out, nil
+}
+
+// none asks for something that has no answer but success.
+func (c *Client) none(ctx context.Context, method, path string) error {
+	res, err := c.do(ctx, method, path, nil, "application/json")
+	if err != nil {
+		return err
+	}
+	return res.Body.Close()
+}
+
+func (c *Client) do(ctx context.Context, method, path string, in any, accept string) (*http.Response, error) {
+	return c.roundTrip(ctx, method, Prefix+path, in, accept)
+}
+
+// roundTrip returns a successful answer, its body open, or an error.
+func (c *Client) roundTrip(ctx context.Context, method, path string, in any, accept string) (*http.Response, error) {
+	req, err := c.request(ctx, method, path, in, accept)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http().Do(req)
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20)) // what cannot be read is told by the status alone
+	return nil, readProblem(res.StatusCode, body)
+}
+
+func (c *Client) request(ctx context.Context, method, path string, in any, accept string) (*http.Request, error) {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("client: %w: %w", dhruva.ErrInvalid, err)
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.BaseURL, "/")+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w: %w", dhruva.ErrInvalid, err)
+	}
+	req.Header.Set("Accept", accept)
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Key)
+	}
+	return req, nil
+}
+
+func (c *Client) http() *http.Client {
+	if c.HTTP != nil {
+		return c.HTTP
+	}
+	return &http.Client{CheckRedirect: NoRedirect}
+}
+
+// NoRedirect is an http.Client's CheckRedirect: the API never redirects, and a
+// key must not travel to where a redirect points.
+func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func transportError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err // the URL is known to the caller and may be long
+	}
+	return fmt.Errorf("client: %w: %w", dhruva.ErrUnavailable, err)
+}
+
+func badAnswer(err error) error {
+	return fmt.Errorf("client: the answer cannot be read: %w: %w", dhruva.ErrUnavailable, err)
+}
+
+func pageQuery(p dhruva.Page, q url.Values) string {
+	if q == nil {
+		q = url.Values{}
+	}
+	setIf(q, "after", p.After)
+	if p.Limit > 0 {
+		q.Set("limit", strconv.Itoa(p.Limit))
+	}
+	if len(q) == 0 {
+		return ""
+	}
+	return "?" + q.Encode()
+}
+
+func setIf(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
