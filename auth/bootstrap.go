@@ -1,0 +1,120 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+const (
+	// LocalTenant is the tenant of an installation that has no accounts.
+	LocalTenant dhruva.TenantID = "local"
+	// LocalOwner is who the commands on this machine act as.
+	LocalOwner dhruva.PrincipalID = "local"
+	// AdminKeyFile is the name of the administrator key's file in the data
+	// directory.
+	AdminKeyFile = "admin.key"
+	// adminKeyName marks the key rows that Bootstrap made.
+	adminKeyName = "admin.key"
+)
+
+// LocalPrincipal is the local owner, with every right: commands that open the
+// store in process, and the compatible API in local mode, act as it.
+func LocalPrincipal() dhruva.Principal {
+	return dhruva.Principal{Tenant: LocalTenant, ID: LocalOwner, Name: "local owner", Scopes: dhruva.KeyScopes()}
+}
+
+// Bootstrap makes the default tenant and an administrator key with every right,
+// whose text it writes to DIR/admin.key (mode 0600). It may run at every start,
+// and in several processes at once. The file decides: when it is missing a new
+// key is made; a key in it that the store does not know (a new store in an old
+// directory, or a crash half-way) is given to the store; both end the keys that
+// earlier Bootstraps made. A key in it that was revoked stays revoked: remove
+// the file to have a new one. A file that holds no key is ErrInvalid.
+func (k *Keys) Bootstrap(ctx context.Context, dir string) error {
+	secret, err := adminKey(filepath.Join(dir, AdminKeyFile))
+	if err != nil {
+		return fmt.Errorf("auth: administrator key: %w", err)
+	}
+	row := dhruva.Key{
+		Tenant: LocalTenant, ID: dhruva.KeyID(dhruva.NewID()), Owner: LocalOwner, Name: adminKeyName,
+		Scopes: dhruva.KeyScopes(), CreatedAt: k.now(), Hash: k.digest(secret.Reveal()), Label: Label(secret),
+	}
+	scopes := []dhruva.Scope{dhruva.SystemScope(), dhruva.TenantScope(LocalTenant)}
+	err = k.Store.Update(ctx, scopes, func(tx dhruva.Tx) error {
+		if err := ensureTenant(tx, row.CreatedAt); err != nil {
+			return err
+		}
+		return installAdmin(tx, row)
+	})
+	k.cache.forget()
+	if err != nil {
+		return fmt.Errorf("auth: bootstrap: %w", err)
+	}
+	return nil
+}
+
+// adminKey reads the file, or makes it with a new key. The file comes before
+// the store, so that a crash in between loses nothing.
+func adminKey(path string) (Secret, error) {
+	text, err := readPrivate(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = createPrivate(path, GenerateKey(Live).Reveal()+"\n"); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+		text, err = readPrivate(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	key := Secret(strings.TrimSpace(text))
+	if env, err := ParseKey(key.Reveal()); err != nil || env != Live {
+		return "", fmt.Errorf("%w: %s does not hold a %s%s_ key; remove the file to have a new one made", dhruva.ErrInvalid, path, keyPrefix, Live)
+	}
+	return key, nil
+}
+
+func ensureTenant(tx dhruva.Tx, now time.Time) error {
+	_, err := tx.Tenant(LocalTenant)
+	if !errors.Is(err, dhruva.ErrNotFound) {
+		return err
+	}
+	return tx.PutTenant(dhruva.Tenant{ID: LocalTenant, Name: string(LocalTenant), CreatedAt: now})
+}
+
+// installAdmin gives the store the file's key, unless it knows it.
+func installAdmin(tx dhruva.Tx, row dhruva.Key) error {
+	_, err := tx.KeyByHash(row.Hash)
+	if !errors.Is(err, dhruva.ErrNotFound) {
+		return err
+	}
+	if err := revokeAdmins(tx, row.CreatedAt); err != nil {
+		return err
+	}
+	return tx.PutKey(row)
+}
+
+func revokeAdmins(tx dhruva.Tx, now time.Time) error {
+	page := dhruva.Page{Limit: 1000}
+	for {
+		keys, err := tx.ListKeys(page)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		for _, key := range keys {
+			if key.Name != adminKeyName || key.Owner != LocalOwner {
+				continue
+			}
+			if err := revoke(tx, key.ID, now); err != nil {
+				return err
+			}
+		}
+		page.After = string(keys[len(keys)-1].ID)
+	}
+}
