@@ -71,6 +71,10 @@ type Projection struct {
 	Background bool
 	// Choices is how many alternative answers were asked for (n), at least 1.
 	Choices int
+	// Breakpoints is how many prompt-cache breakpoints the request carries
+	// anywhere: system, tools, messages, top level. Removal pays only against
+	// the cache it spoils (P5), and none may be added or lost (R7).
+	Breakpoints int
 	// Estimate is the estimated input tokens of the whole request.
 	Estimate int
 }
