@@ -8,10 +8,11 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// term is one indexed word: its stem and its raw form.
+// term is one indexed word. Its stem is made when it is first interned: most
+// words of a turn are already known.
 type term struct {
-	stem, raw string
-	question  bool // it stands in a question sentence
+	raw      string
+	question bool // it stands in a question sentence
 }
 
 // analysis is what the index keeps of a turn, before it is interned.
@@ -62,7 +63,7 @@ func timeText(d Doc) string {
 func appendTerms(out []term, ws []word, question bool) []term {
 	for _, w := range ws {
 		if !stopWords[w.text] {
-			out = append(out, term{stem: stem(w.text), raw: w.text, question: question})
+			out = append(out, term{raw: w.text, question: question})
 		}
 	}
 	return out
@@ -126,20 +127,20 @@ func parseQuery(text string, now time.Time, speakers []string) parsedQuery {
 	ws := words(text)
 	q := parsedQuery{asks: queryAsks(ws), dates: queryDates(ws, now), named: map[string]bool{}}
 	nameWords := q.markSpeakers(ws, speakers)
-	seen, rawSeen := map[string]int{}, map[string]bool{}
+	seen, rawSeen := map[string]bool{}, map[string]bool{}
 	var qn []string
 	for _, t := range appendTerms(nil, ws, false) {
-		name := nameWords[t.raw]
-		if _, ok := seen[t.stem]; !ok {
-			seen[t.stem] = len(q.terms)
-			q.terms = append(q.terms, queryTerm{stem: t.stem, name: name})
+		name, st := nameWords[t.raw], stem(t.raw)
+		if !seen[st] {
+			seen[st] = true
+			q.terms = append(q.terms, queryTerm{stem: st, name: name})
 		}
 		if !rawSeen[t.raw] {
 			rawSeen[t.raw] = true
 			q.raws = append(q.raws, queryWord{raw: t.raw, name: name})
 		}
 		if !name {
-			qn = append(qn, t.stem)
+			qn = append(qn, st)
 		}
 	}
 	if len(qn) == 0 {

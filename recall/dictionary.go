@@ -28,6 +28,8 @@ type form struct {
 type bundle struct {
 	key   uint64
 	forms []uint32
+	df    int32 // turns whose body holds the 4-gram; not kept for stems
+	stamp int32 // the count in which the turn at hand was last seen
 }
 
 // dictionary interns words under keyed hashes: the index can tell that a query
@@ -39,6 +41,7 @@ type dictionary struct {
 	freeForms []uint32
 	stems     bundles
 	grams     bundles
+	stamp     int32
 }
 
 // bundles is a table of bundles with reuse of freed numbers.
@@ -110,7 +113,7 @@ func (d *dictionary) intern(t term) uint32 {
 	} else {
 		d.forms = append(d.forms, form{})
 	}
-	f := form{key: key, stem: d.stems.intern(d.key(t.stem))}
+	f := form{key: key, stem: d.stems.intern(d.key(stem(t.raw)))}
 	d.stems.add(f.stem, id)
 	grams(t.raw, func(g string) {
 		n := d.grams.intern(d.key(g))
@@ -120,6 +123,19 @@ func (d *dictionary) intern(t term) uint32 {
 	d.forms[id] = f
 	d.formIDs[key] = id
 	return id
+}
+
+// countGrams adds a turn's body to, or takes it from, the df of its 4-grams.
+func (d *dictionary) countGrams(body []uint32, sign int32) {
+	d.stamp++
+	for _, f := range body {
+		for _, g := range d.forms[f].grams {
+			if row := &d.grams.rows[g]; row.stamp != d.stamp {
+				row.stamp = d.stamp
+				row.df += sign
+			}
+		}
+	}
 }
 
 // blockOf is the block of the i-th of n stems.

@@ -123,6 +123,7 @@ func (x *Index) insert(d Doc, a analysis) {
 		t.seq = append(t.seq, x.dict.intern(w))
 	}
 	x.dict.post(n, t.seq, a.body)
+	x.dict.countGrams(t.seq[:t.body], 1)
 	t.group = x.groupFor(d.Group)
 	if t.speaker != "" {
 		x.speakers[t.speaker]++
@@ -141,6 +142,9 @@ func (x *Index) slot() int32 {
 	}
 	x.turns = append(x.turns, turn{})
 	x.all.links = append(x.all.links, links{-1, -1})
+	for i := range x.all.around {
+		x.all.around[i] = append(x.all.around[i], around{})
+	}
 	return int32(len(x.turns) - 1)
 }
 
@@ -151,6 +155,7 @@ func (x *Index) remove(ref string) bool {
 	}
 	x.unlink(n)
 	t := &x.turns[n]
+	x.dict.countGrams(t.seq[:t.body], -1)
 	x.dict.unpost(n, t.seq)
 	if x.speakers[t.speaker]--; x.speakers[t.speaker] <= 0 {
 		delete(x.speakers, t.speaker)

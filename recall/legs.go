@@ -1,9 +1,6 @@
 package recall
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // cell is what a search gathers about one turn.
 type cell struct {
@@ -12,7 +9,7 @@ type cell struct {
 	touched  bool
 	own      bool // it holds a query term that is not only a name
 	near     bool // a turn beside it, in a leg that counts, holds one
-	alike    bool // it holds a word that looks like one of the query
+	alike    int8 // how many words of the query it holds a look-alike of
 	psg      float64
 	win2     float64
 	winP2    float64
@@ -41,10 +38,11 @@ type pass struct {
 	spread   []int32   // turns whose surroundings hold it
 	groupTF  []int32
 	inGroup  []int32
-	gramTF   []int32
-	gramHit  []int32
-	alike    []uint8 // by turn: 4-grams shared with the present word
-	alikeHit []int32
+	pairTF   []int32 // by turn, of the present pair
+	pairHit  []int32
+	marks    []uint8 // by form, of the present pair
+	letters  letters
+	features []Features // of the candidates
 }
 
 // begin readies the accumulators; those of a pooled pass are already zero.
@@ -52,8 +50,8 @@ func (p *pass) begin(x *Index, s *scope, profile Profile) {
 	p.x, p.scope, p.profile, p.weights = x, s, profile, profile.weights()
 	p.cells = grow(p.cells, len(x.turns))
 	p.counts = grow(p.counts, len(x.turns))
-	p.gramTF = grow(p.gramTF, len(x.turns))
-	p.alike = grow(p.alike, len(x.turns))
+	p.pairTF = grow(p.pairTF, len(x.turns))
+	p.marks = grow(p.marks, len(x.dict.forms))
 	p.sess = grow(p.sess, len(x.groups))
 	p.groupTF = grow(p.groupTF, len(x.groups))
 }
@@ -73,6 +71,7 @@ func (p *pass) end() {
 	clear(p.sess)
 	clear(p.arena)
 	clear(p.arenaTF)
+	p.letters.end()
 	p.touched, p.arena, p.arenaTF = p.touched[:0], p.arena[:0], p.arenaTF[:0]
 	p.x, p.scope, p.weights = nil, nil, nil
 }
@@ -104,12 +103,7 @@ func average(total, n int) float64 {
 	return float64(total) / float64(n)
 }
 
-func (p *pass) spanSums() *spanSums {
-	if p.profile == Assistant {
-		return &p.scope.by[1]
-	}
-	return &p.scope.by[0]
-}
+func (p *pass) around(n int32) *around { return &p.scope.around[p.profile.column()][n] }
 
 // term runs every word leg for the k-th query term.
 func (p *pass) term(k int, t queryTerm) {
@@ -254,16 +248,18 @@ func (p *pass) scoreSessions() {
 func (p *pass) spreadOut(t queryTerm) {
 	for _, n := range p.hits {
 		c := p.counts[n]
-		p2, p1, n1, n2 := p.x.near(p.scope, p.profile, n)
-		p.spreadTo(p2, !t.name, count{win2: c.doc})
-		p.spreadTo(p1, !t.name, count{win2: c.doc})
+		a := p.around(n)
+		if p.weights.Win2 != 0 {
+			p.spreadTo(a.p2, !t.name, count{win2: c.doc})
+			p.spreadTo(a.p1, !t.name, count{win2: c.doc})
+		}
 		here, after := count{win2: c.doc, winP2: c.doc}, count{win2: c.doc, winP2: c.doc}
 		if !t.name {
 			here.declQ, after.declQ = c.said, c.asked
 		}
 		p.spreadTo(n, false, here)
-		p.spreadTo(n1, !t.name, after)
-		p.spreadTo(n2, !t.name, count{win2: c.doc, winP2: c.doc})
+		p.spreadTo(a.n1, !t.name, after)
+		p.spreadTo(a.n2, !t.name, count{win2: c.doc, winP2: c.doc})
 	}
 }
 
@@ -291,19 +287,20 @@ func (p *pass) scoreSpans() {
 		df.winP2 += one(c.winP2)
 		df.declQ += one(c.declQ)
 	}
-	docs, sums := p.scope.sum.docs, p.spanSums()
+	docs, sums := p.scope.sum.docs, &p.scope.by[p.profile.column()]
+	avgWin2, avgWinP2, avgDeclQ := average(sums.win2, docs), average(sums.winP2, docs), average(sums.declQ, docs)
 	win2, winP2, declQ := idf(docs, df.win2), idf(docs, df.winP2), idf(docs, df.declQ)
 	for _, n := range p.spread {
 		c, cell := &p.counts[n], p.cell(n)
-		l := p.x.spans(p.scope, p.profile, n)
+		a := p.around(n)
 		if p.weights.Win2 != 0 {
-			cell.win2 += win2 * legBM25.tf(c.win2, int32(l.win2), average(sums.win2, docs))
+			cell.win2 += win2 * legBM25.tf(c.win2, a.win2, avgWin2)
 		}
 		if c.winP2 > 0 {
-			cell.winP2 += winP2 * legBM25.tf(c.winP2, int32(l.winP2), average(sums.winP2, docs))
+			cell.winP2 += winP2 * legBM25.tf(c.winP2, a.winP2, avgWinP2)
 		}
 		if c.declQ > 0 && p.weights.DeclQ != 0 {
-			cell.declQ += declQ * legBM25.tf(c.declQ, int32(l.declQ), average(sums.declQ, docs))
+			cell.declQ += declQ * legBM25.tf(c.declQ, a.declQ, avgDeclQ)
 		}
 	}
 }
@@ -327,93 +324,60 @@ func (p *pass) clearTerm() {
 
 // pair runs the bigram leg for terms a and b of the query.
 func (p *pass) pair(a, b int, stemA, stemB uint32) {
+	p.markForms(stemA, first, stemB, second)
 	both := uint64(1)<<a | uint64(1)<<b
 	for _, n := range p.touched {
 		if p.cells[n].mask&both != both {
 			continue
 		}
-		if tf := p.adjacent(n, stemA, stemB); tf > 0 {
-			p.gramTF[n] = tf
-			p.gramHit = append(p.gramHit, n)
+		if tf := p.adjacent(n); tf > 0 {
+			p.pairTF[n] = tf
+			p.pairHit = append(p.pairHit, n)
 		}
 	}
 	s := &p.scope.sum
-	w, avg := idf(s.docs, len(p.gramHit)), average(s.pairs, s.docs)
-	for _, n := range p.gramHit {
-		p.cells[n].bigram += w * legBM25.tf(p.gramTF[n], p.x.turns[n].body-1, avg)
-		p.gramTF[n] = 0
+	w, avg := idf(s.docs, len(p.pairHit)), average(s.pairs, s.docs)
+	for _, n := range p.pairHit {
+		p.cells[n].bigram += w * legBM25.tf(p.pairTF[n], p.x.turns[n].body-1, avg)
 	}
-	p.gramHit = p.gramHit[:0]
+	p.clearPair()
+	p.markForms(stemA, 0, stemB, 0)
 }
 
-// adjacent counts how often stem b follows stem a in the body of turn n.
-func (p *pass) adjacent(n int32, a, b uint32) int32 {
+// marks of the forms of a pair's stems.
+const (
+	first  uint8 = 1
+	second uint8 = 2
+)
+
+func (p *pass) markForms(stemA uint32, markA uint8, stemB uint32, markB uint8) {
+	for _, f := range p.x.dict.stems.rows[stemA].forms {
+		p.marks[f] = markA
+	}
+	for _, f := range p.x.dict.stems.rows[stemB].forms {
+		p.marks[f] = markB
+	}
+}
+
+// adjacent counts how often a form marked second follows one marked first in
+// the body of turn n.
+func (p *pass) adjacent(n int32) int32 {
 	t := &p.x.turns[n]
 	var tf int32
-	before := uint32(math.MaxUint32)
+	before := uint8(0)
 	for _, f := range t.seq[:t.body] {
-		stem := p.x.dict.forms[f].stem
-		if before == a && stem == b {
+		mark := p.marks[f]
+		if before == first && mark == second {
 			tf++
 		}
-		before = stem
+		before = mark
 	}
 	return tf
 }
 
-// letters runs the 4-gram leg for one word of the query; done lists the 4-grams
-// of the words before, which are not counted twice.
-func (p *pass) letters(raw string, name bool, done map[uint64]bool) {
-	var keys []uint64
-	grams(raw, func(g string) {
-		if k := p.x.dict.key(g); !slices.Contains(keys, k) {
-			keys = append(keys, k)
-		}
-	})
-	for _, k := range keys {
-		p.gram(k, !done[k])
-		done[k] = true
+func (p *pass) clearPair() {
+	for _, n := range p.pairHit {
+		p.pairTF[n] = 0
 	}
-	enough := uint8(math.Ceil(wordShare * float64(min(len(keys), 255))))
-	for _, n := range p.alikeHit {
-		if !name && len(keys) >= 4 && p.alike[n] >= enough {
-			p.cell(n).alike = true
-		}
-		p.alike[n] = 0
-	}
-	p.alikeHit = p.alikeHit[:0]
-}
-
-func (p *pass) gram(key uint64, score bool) {
-	forms, _ := p.x.dict.grams.find(key)
-	for _, f := range forms {
-		posts := p.x.dict.forms[f].posts
-		for i := range posts {
-			p.tallyGram(&posts[i])
-		}
-	}
-	s := &p.scope.sum
-	w, avg := idf(s.docs, len(p.gramHit)), average(s.chars, s.docs)
-	for _, n := range p.gramHit {
-		if score {
-			p.cell(n).char4 += w * legBM25.tf(p.gramTF[n], p.x.turns[n].chars, avg)
-		}
-		p.gramTF[n] = 0
-		if p.alike[n] == 0 {
-			p.alikeHit = append(p.alikeHit, n)
-		}
-		bump(&p.alike[n])
-	}
-	p.gramHit = p.gramHit[:0]
-}
-
-func (p *pass) tallyGram(post *posting) {
-	tf := int32(post.said) + int32(post.asked)
-	if tf == 0 || !p.scope.holds(post.turn) {
-		return
-	}
-	if p.gramTF[post.turn] == 0 {
-		p.gramHit = append(p.gramHit, post.turn)
-	}
-	p.gramTF[post.turn] += tf
+	p.pairHit = p.pairHit[:0]
 }

@@ -3,15 +3,15 @@ package recall
 import "slices"
 
 // candidates are the turns that get the full features: the best by passage
-// score, and by look of their letters, with two neighbours on each side. With a
+// score, and by number of look-alike words, with two neighbours on each side. With a
 // filter the best are chosen among the turns it allows and those beside them.
 func (p *pass) candidates(allow func(string) bool) []int32 {
 	chosen := best(p, candidates, allow, func(c *cell) float64 { return c.psg })
-	chosen = append(chosen, best(p, candidates/4, allow, func(c *cell) float64 { return c.char4 })...)
+	chosen = append(chosen, best(p, candidates/4, allow, func(c *cell) float64 { return float64(c.alike) })...)
 	out := make([]int32, 0, 5*len(chosen))
 	for _, n := range chosen {
-		p2, p1, n1, n2 := p.x.near(p.scope, p.profile, n)
-		for _, m := range [...]int32{n, p2, p1, n1, n2} {
+		a := p.around(n)
+		for _, m := range [...]int32{n, a.p2, a.p1, a.n1, a.n2} {
 			if m >= 0 {
 				out = append(out, m)
 			}
@@ -47,8 +47,8 @@ func best(p *pass, limit int, allow func(string) bool, key func(*cell) float64) 
 }
 
 func (p *pass) allowsAround(n int32, allow func(string) bool) bool {
-	p2, p1, n1, n2 := p.x.near(p.scope, p.profile, n)
-	for _, m := range [...]int32{n, p2, p1, n1, n2} {
+	a := p.around(n)
+	for _, m := range [...]int32{n, a.p2, a.p1, a.n1, a.n2} {
 		if m >= 0 && allow(p.x.turns[m].ref) {
 			return true
 		}

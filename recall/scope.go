@@ -10,10 +10,18 @@ import (
 type scope struct {
 	in       []bool // by turn; nil for all
 	links    []links
-	groupLen []int32 // by group, in stems of the body
+	groupLen []int32 // by group, in stems with the metadata
 	groups   int     // groups that hold a turn
 	sum      sums
 	by       [2]spanSums // Peer, Assistant
+	around   [2][]around // Peer, Assistant; by turn
+}
+
+// around is what surrounds a turn in its group (its session under Peer, its
+// exchange under Assistant), and how long it is together with it.
+type around struct {
+	p2, p1, n1, n2     int32 // -1 for none
+	win2, winP2, declQ int32
 }
 
 // sums are totals that are the same under both profiles.
@@ -41,8 +49,14 @@ func (s *scope) profile(p Profile) Profile {
 	return Peer
 }
 
-// near gives the turns two before, one before, one after and two after n that
-// are in its group: its session under Peer, its exchange under Assistant.
+func (p Profile) column() int {
+	if p == Assistant {
+		return 1
+	}
+	return 0
+}
+
+// near follows the links of turn n as far as its group goes.
 func (x *Index) near(s *scope, p Profile, n int32) (p2, p1, n1, n2 int32) {
 	p1, n1 = s.links[n].prev, s.links[n].next
 	p2, n2 = -1, -1
@@ -67,38 +81,46 @@ func (x *Index) near(s *scope, p Profile, n int32) (p2, p1, n1, n2 int32) {
 }
 
 // length is how many stems a turn has: people's turns carry their speaker and date.
-func (x *Index) length(p Profile, n int32) int {
+func (x *Index) length(p Profile, n int32) int32 {
 	if n < 0 {
 		return 0
 	}
 	t := &x.turns[n]
 	if p == Assistant {
-		return int(t.body)
+		return t.body
 	}
-	return len(t.seq)
+	return int32(len(t.seq))
 }
 
-// spans are the lengths of the texts around turn n.
-func (x *Index) spans(s *scope, p Profile, n int32) spanSums {
+// survey looks around turn n.
+func (x *Index) survey(s *scope, p Profile, n int32) around {
 	p2, p1, n1, n2 := x.near(s, p, n)
 	winP2 := x.length(p, p2) + x.length(p, p1) + x.length(p, n)
-	declQ := int(x.turns[n].body - x.turns[n].asked)
+	declQ := x.turns[n].body - x.turns[n].asked
 	if p1 >= 0 {
-		declQ += int(x.turns[p1].asked)
+		declQ += x.turns[p1].asked
 	}
-	return spanSums{win2: winP2 + x.length(p, n1) + x.length(p, n2), winP2: winP2, declQ: declQ}
+	return around{
+		p2: p2, p1: p1, n1: n1, n2: n2,
+		win2: winP2 + x.length(p, n1) + x.length(p, n2), winP2: winP2, declQ: declQ,
+	}
 }
 
-func (a *spanSums) add(b spanSums, sign int) {
-	a.win2 += sign * b.win2
-	a.winP2 += sign * b.winP2
-	a.declQ += sign * b.declQ
+func (a *spanSums) add(b *around, sign int) {
+	a.win2 += sign * int(b.win2)
+	a.winP2 += sign * int(b.winP2)
+	a.declQ += sign * int(b.declQ)
 }
 
-// countSpans adds (or takes away) the spans of turn n under both profiles.
+// countSpans takes what surrounds turn n out of the sums (sign -1), or looks
+// around it again and adds that (sign 1).
 func (x *Index) countSpans(s *scope, n int32, sign int) {
-	s.by[0].add(x.spans(s, Peer, n), sign)
-	s.by[1].add(x.spans(s, Assistant, n), sign)
+	for i, p := range [...]Profile{Peer, Assistant} {
+		if sign > 0 {
+			s.around[i][n] = x.survey(s, p, n)
+		}
+		s.by[i].add(&s.around[i][n], sign)
+	}
 }
 
 // countAround does so for the two turns before and after the gap between a and b.
@@ -208,6 +230,7 @@ func (x *Index) restrict(visible func(ref string) bool) *scope {
 		in:       make([]bool, len(x.turns)),
 		links:    make([]links, len(x.turns)),
 		groupLen: make([]int32, len(x.groups)),
+		around:   [2][]around{make([]around, len(x.turns)), make([]around, len(x.turns))},
 	}
 	for i := range x.groups {
 		prev := int32(-1)

@@ -107,9 +107,9 @@ func (p *pass) gather(q parsedQuery) {
 			}
 		}
 	}
-	done := map[uint64]bool{}
+	p.letters.begin(p.x)
 	for _, w := range q.raws {
-		p.letters(w.raw, w.name, done)
+		p.lookUp(w)
 	}
 }
 
@@ -122,19 +122,22 @@ func (p *pass) stemID(s string) (uint32, bool) {
 type scored struct {
 	turn     int32
 	score    float64
-	features Features
+	features *Features
 }
 
 // rank scores the candidates that may be hits, best first.
 func (p *pass) rank(q parsedQuery, allow func(string) bool) []scored {
-	best := p.maxima()
 	pool := p.candidates(allow)
+	p.scoreLetters(pool)
+	best := p.maxima()
 	out := make([]scored, 0, len(pool))
+	p.features = slices.Grow(p.features[:0], len(pool)) // never moved below: the candidates point into it
 	for _, n := range pool {
 		if !p.evident(n) || allow != nil && !allow(p.x.turns[n].ref) {
 			continue
 		}
-		f := p.features(n, &q, &best)
+		p.features = append(p.features, p.describe(n, &q, &best))
+		f := &p.features[len(p.features)-1]
 		out = append(out, scored{turn: n, score: f.dot(p.weights), features: f})
 	}
 	slices.SortFunc(out, func(a, b scored) int {
@@ -159,7 +162,7 @@ func (p *pass) compare(a, b int32) int {
 // evident says whether a turn shares enough with the query to be a hit.
 func (p *pass) evident(n int32) bool {
 	c := &p.cells[n]
-	return c.own || c.alike || c.near && p.profile == Peer
+	return c.own || c.alike > 0 || c.near && p.profile == Peer
 }
 
 // maxima are the best raw score of each leg, 1 where nothing scored.
@@ -185,18 +188,18 @@ func (p *pass) maxima() Features {
 	return m
 }
 
-// features gives all features of turn n.
-func (p *pass) features(n int32, q *parsedQuery, best *Features) Features {
+// describe gives all features of turn n.
+func (p *pass) describe(n int32, q *parsedQuery, best *Features) Features {
 	t, c := &p.x.turns[n], &p.cells[n]
-	p2, p1, n1, _ := p.x.near(p.scope, p.profile, n)
+	a := p.around(n)
 	f := Features{
 		Psg: c.psg / best.Psg, Win2: c.win2 / best.Win2, WinP2: c.winP2 / best.WinP2,
 		DeclQ: c.declQ / best.DeclQ, Bigram: c.bigram / best.Bigram, Char4: c.char4 / best.Char4,
-		Sess: p.sess[t.group] / best.Sess, Next1: p.psg(n1) / best.Psg, Prev2: p.psg(p2) / best.Psg,
+		Sess: p.sess[t.group] / best.Sess, Next1: p.psg(a.n1) / best.Psg, Prev2: p.psg(a.p2) / best.Psg,
 		Len: math.Log(1+float64(t.body)) / 5,
 	}
-	if p1 >= 0 && p.x.turns[p1].flags&hasQuestion != 0 {
-		f.PrevQ = p.psg(p1) / best.Psg
+	if a.p1 >= 0 && p.x.turns[a.p1].flags&hasQuestion != 0 {
+		f.PrevQ = p.psg(a.p1) / best.Psg
 	}
 	f.Speaker = feature(q.named[t.speaker])
 	f.Date = matchDates(q.dates, t)
@@ -249,7 +252,7 @@ func (p *pass) top(ranked []scored, k int) []Hit {
 	ranked = ranked[:min(k, len(ranked))]
 	hits := make([]Hit, 0, len(ranked))
 	for _, r := range ranked {
-		hits = append(hits, Hit{Ref: p.x.turns[r.turn].ref, Score: r.score, Legs: r.features})
+		hits = append(hits, Hit{Ref: p.x.turns[r.turn].ref, Score: r.score, Legs: *r.features})
 	}
 	return hits
 }
