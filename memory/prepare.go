@@ -1,0 +1,252 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/recall"
+)
+
+// Prepare decides what memory does for a proxied request. It fails only for a
+// bad request, a missing right, or when recall was required and did not work;
+// any other trouble gives an empty Plan and a receipt that says why.
+func (m *Memory) Prepare(ctx context.Context, in PrepareInput) (Prepared, error) {
+	p, err := dhruva.PrincipalFrom(ctx)
+	if err != nil {
+		return Prepared{}, err
+	}
+	if !p.May(dhruva.ProxyUse) {
+		return Prepared{}, fmt.Errorf("%w: the key lacks %s", dhruva.ErrDenied, dhruva.ProxyUse)
+	}
+	if err := in.validate(); err != nil {
+		return Prepared{}, err
+	}
+	mode, lowered := effective(p, in.Mode)
+	out := Prepared{Mode: mode, Receipt: m.receipt(ctx, "proxy", or(in.Path, "hosted"), "")}
+	r := &out.Receipt
+	r.Dialect, r.Model, r.Stream, r.Provider = in.Projection.Dialect, in.Projection.Model, in.Projection.Stream, in.Provider
+	r.ModeRequested, r.ModeEffective = string(in.Mode), string(mode)
+	r.Tokens.Original, r.Tokens.Forwarded = in.Projection.Estimate, in.Projection.Estimate
+	r.Memory, r.Continuity = dhruva.MemoryOff, dhruva.ContinuityNotApplicable
+	if lowered {
+		r.Memory = dhruva.MemoryLimitedByScope
+	}
+	if mode == ModeOff && in.Checkpoint == "" {
+		return out, nil
+	}
+	return out, m.prepareInSpace(ctx, in, &out)
+}
+
+func (m *Memory) prepareInSpace(ctx context.Context, in PrepareInput, out *Prepared) error {
+	sp, err := m.SpaceOf(ctx, in.Space)
+	if err == nil {
+		out.Generation, err = m.Ledger.Generation(ctx, sp.ID)
+	}
+	switch {
+	case callerFault(err):
+		return err
+	case err != nil:
+		m.log(ctx, "memory is not reachable; forwarding unchanged", err)
+		return m.degrade(in, out, err)
+	}
+	out.Space, out.Receipt.Space, out.Receipt.Generation = sp.ID, sp.ID, out.Generation
+	out.Capture = out.Mode.ingests() && capturable(in.Projection)
+	return m.inject(ctx, in, out)
+}
+
+// degrade records that memory did not work, and fails only who asked for it.
+func (m *Memory) degrade(in PrepareInput, out *Prepared, err error) error {
+	out.Receipt.Recall = dhruva.RecallAccount{Status: dhruva.RecallDegraded, Reason: failure(err)}
+	out.Receipt.Memory = dhruva.MemoryDegraded
+	if in.Require {
+		return fmt.Errorf("%w: recall was required and did not work (%s)", dhruva.ErrUnavailable, out.Receipt.Recall.Reason)
+	}
+	return nil
+}
+
+func (in PrepareInput) validate() error {
+	switch in.Mode {
+	case "", ModeOff, ModeRecall, ModeIngest, ModeBoth:
+	default:
+		return fmt.Errorf("%w: memory mode %q; use off, recall, ingest or both", dhruva.ErrInvalid, in.Mode)
+	}
+	switch in.Compression {
+	case "", "passthrough":
+	case "shadow", "deterministic":
+		return fmt.Errorf("%w: compression %s is not in this version; use passthrough", dhruva.ErrInvalid, in.Compression)
+	default:
+		return fmt.Errorf("%w: compression %q; use passthrough", dhruva.ErrInvalid, in.Compression)
+	}
+	if in.RecallBudget < 0 {
+		return fmt.Errorf("%w: recall budget is negative", dhruva.ErrInvalid)
+	}
+	return nil
+}
+
+func (mode Mode) recalls() bool { return mode == ModeRecall || mode == ModeBoth }
+func (mode Mode) ingests() bool { return mode == ModeIngest || mode == ModeBoth }
+
+// effective is the requested mode and what the key allows of it: it only ever
+// lowers. lowered tells that the caller asked for more.
+func effective(p dhruva.Principal, asked Mode) (mode Mode, lowered bool) {
+	want := or(asked, ModeBoth)
+	r, w := want.recalls() && p.May(dhruva.MemoryRead), want.ingests() && p.May(dhruva.MemoryWrite)
+	switch {
+	case r && w:
+		mode = ModeBoth
+	case r:
+		mode = ModeRecall
+	case w:
+		mode = ModeIngest
+	default:
+		mode = ModeOff
+	}
+	return mode, asked != "" && mode != asked
+}
+
+// capturable: a real conversation turn whose answer comes with this response.
+func capturable(p *dhruva.Projection) bool {
+	return !p.SideRequest && !p.Background && p.LastHuman() >= 0
+}
+
+// inject plans the checkpoint's block and the evidence's block.
+func (m *Memory) inject(ctx context.Context, in PrepareInput, out *Prepared) error {
+	limits, proj := m.Limits.withDefaults(), in.Projection
+	r := &out.Receipt
+	ask := recall.Ask{Space: out.Space, TopK: limits.InjectTopK, Visible: visibleIn(proj)}
+	var blocks []string
+	if in.Checkpoint != "" {
+		c, err := m.Ledger.Checkpoint(ctx, in.Checkpoint)
+		if err != nil {
+			return err
+		}
+		if c.Space != out.Space {
+			return fmt.Errorf("checkpoint %s: %w in this space", in.Checkpoint, dhruva.ErrNotFound)
+		}
+		ask.Allow = m.promptSet([]dhruva.Checkpoint{c}, nil)
+		r.Checkpoint = c.Hash
+		if injectable(proj) {
+			blocks = append(blocks, m.checkpointBlock(&c, limits.CheckpointTokens))
+		}
+	}
+	if out.Mode.recalls() {
+		block, err := m.recallFor(ctx, in, ask, out)
+		if err != nil {
+			return err
+		}
+		if block != "" {
+			blocks = append(blocks, block)
+		}
+	}
+	if len(blocks) > 0 {
+		m.plan(ctx, proj, blocks, out)
+	}
+	return nil
+}
+
+func injectable(p *dhruva.Projection) bool {
+	return p.Injectable >= 0 && !p.ProviderState && !p.SideRequest
+}
+
+// recallFor recalls for the last human turn and renders what was admitted.
+func (m *Memory) recallFor(ctx context.Context, in PrepareInput, ask recall.Ask, out *Prepared) (string, error) {
+	limits, r := m.Limits.withDefaults(), &out.Receipt
+	if !injectable(in.Projection) {
+		r.Recall = dhruva.RecallAccount{Status: dhruva.RecallOff, Note: notInjectable(in.Projection)}
+		if in.Projection.ProviderState {
+			r.Continuity = dhruva.ContinuityProviderState
+		}
+		return "", nil
+	}
+	ask.Text = query(in.Projection.Messages[in.Projection.Injectable].Text, limits.QueryBytes)
+	began := time.Now()
+	found := m.bounded(ctx, ask, limits.RecallTime)
+	block, shown := m.evidenceBlock(r.Tenant, found.Evidence, or(in.RecallBudget, limits.RecallTokens))
+	if found.Status == dhruva.RecallRecalled && len(shown) == 0 {
+		found.Status, found.Reason = dhruva.RecallEmpty, dhruva.GateBudgetExceeded
+	}
+	found.Evidence = shown
+	account(r, found, time.Since(began))
+	r.Tokens.Recalled = dhruva.Estimate(block)
+	if r.Memory != dhruva.MemoryLimitedByScope {
+		r.Memory = stateOf(found.Status)
+	}
+	if in.Require && found.Status == dhruva.RecallDegraded {
+		return "", fmt.Errorf("%w: recall was required and did not work (%s)", dhruva.ErrUnavailable, found.Reason)
+	}
+	return block, nil
+}
+
+func notInjectable(p *dhruva.Projection) string {
+	switch {
+	case p.ProviderState:
+		return "the conversation is held by the provider"
+	case p.SideRequest:
+		return "not a conversation turn"
+	}
+	return or(p.NotInjectable, "no human turn is last")
+}
+
+func stateOf(s dhruva.RecallStatus) dhruva.MemoryState {
+	switch s {
+	case dhruva.RecallRecalled:
+		return dhruva.MemoryRecalled
+	case dhruva.RecallRefused:
+		return dhruva.MemoryRefused
+	case dhruva.RecallDegraded:
+		return dhruva.MemoryDegraded
+	}
+	return dhruva.MemoryEmpty
+}
+
+// plan makes the blocks one injection, once the receipt is durable.
+func (m *Memory) plan(ctx context.Context, proj *dhruva.Projection, blocks []string, out *Prepared) {
+	r := &out.Receipt
+	text := strings.Join(blocks, "\n\n")
+	r.Tokens.Forwarded += dhruva.Estimate(text)
+	opened, err := m.Ledger.OpenReceipt(ctx, *r)
+	if err != nil {
+		m.log(ctx, "receipt could not be written; forwarding without memory", err)
+		r.Memory, r.Tokens.Forwarded, r.Tokens.Recalled = dhruva.MemorySkippedNoLedger, r.Tokens.Original, 0
+		r.Recall.Evidence, r.Recall.Sources = 0, nil
+		return
+	}
+	*r = opened
+	out.Plan.Edits = []dhruva.Edit{{Kind: dhruva.EditInject, Message: proj.Injectable, Text: text}}
+}
+
+// query bounds a human turn to what recall takes: its end, where people put
+// the question.
+func query(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[len(text)-limit:], "")
+}
+
+// visibleIn reports texts that the request already shows the model.
+func visibleIn(p *dhruva.Projection) func(string) bool {
+	var shown []string
+	for _, msg := range p.Messages {
+		for _, part := range msg.Parts {
+			shown = append(shown, dhruva.Normalize(part.Text))
+		}
+	}
+	return containedIn(shown)
+}
+
+// containedIn reports texts that stand in one of the (normalised) others.
+func containedIn(shown []string) func(string) bool {
+	return func(text string) bool {
+		text = dhruva.Normalize(text)
+		for _, s := range shown {
+			if strings.Contains(s, text) {
+				return true
+			}
+		}
+		return false
+	}
+}

@@ -1,0 +1,158 @@
+package memory
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// The prompt of Send. One golden file (testdata/prompt.golden) fixes the words;
+// state-plane: prompt layout.
+const opening = "You are continuing a conversation."
+
+// artifactRunes bounds one artifact in a prompt.
+const artifactRunes = 2000
+
+// prompt collects the sections of a prompt in order.
+type prompt struct {
+	sections []Section
+}
+
+func (p *prompt) add(name, title, body string) {
+	if body == "" {
+		return
+	}
+	text := body
+	if title != "" {
+		text = title + "\n" + body
+	}
+	p.sections = append(p.sections, Section{Name: name, Text: text, Tokens: dhruva.Estimate(text)})
+}
+
+// String is the prompt as the model gets it.
+func (p *prompt) String() string {
+	texts := make([]string, len(p.sections))
+	for i, s := range p.sections {
+		texts[i] = s.Text
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+func (p *prompt) tokens() (n int) {
+	for _, s := range p.sections {
+		n += s.Tokens
+	}
+	return n
+}
+
+// checkpoint adds the sections of the n-th checkpoint shown, oldest first.
+func (p *prompt) checkpoint(n int, c *dhruva.Checkpoint) {
+	title := func(of string) string { return fmt.Sprintf("Checkpoint %d %s:", n, of) }
+	name := "checkpoint " + c.Hash.Short()
+	p.add(name, title("Summary"), contained(c.Text(dhruva.KindSummary)))
+	p.add(name, title("Key Decisions"), bullets(c.Of(dhruva.KindDecision)))
+	p.add(name, title("Key Assumptions"), bullets(c.Of(dhruva.KindAssumption)))
+	p.add(name, title("Open Tasks"), bullets(openTasks(c)))
+	p.add(name, title("Attached Artifacts"), artifacts(c.Of(dhruva.KindArtifact)))
+}
+
+func bullets(items []dhruva.Item) string {
+	var lines []string
+	for _, i := range items {
+		if i.Redacted || i.Text == "" {
+			continue
+		}
+		lines = append(lines, "- "+continued(i.Text))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func artifacts(items []dhruva.Item) string {
+	var out []string
+	for _, i := range items {
+		if i.Redacted || i.Text == "" {
+			continue
+		}
+		label := i.Attr(dhruva.AttrLabel)
+		if label == "" {
+			label = i.Attr(dhruva.AttrType)
+		}
+		out = append(out, "["+continued(label)+"]:\n"+contained(cut(i.Text, artifactRunes)))
+	}
+	return strings.Join(out, "\n")
+}
+
+func (p *prompt) evidence(ev []dhruva.Evidence) {
+	var lines []string
+	for i, e := range ev {
+		lines = append(lines, evidenceLine(i+1, e))
+	}
+	p.add("evidence", "Recalled Evidence:", strings.Join(lines, "\n"))
+}
+
+func (p *prompt) history(turns []dhruva.Turn, cut int) {
+	var lines []string
+	if cut > 0 {
+		lines = append(lines, fmt.Sprintf("[%d earlier turns are left out.]", cut))
+	}
+	for _, t := range turns {
+		who := "User: "
+		if t.Role == dhruva.RoleAssistant {
+			who = "Assistant: "
+		}
+		lines = append(lines, who+continued(t.Content))
+	}
+	p.add("turns", "Recent Conversation:", strings.Join(lines, "\n"))
+}
+
+// headings are the lines that structure a prompt; content must not fake one.
+var headings = regexp.MustCompile(`(?i)^\s*(you are continuing a conversation|checkpoint \[?\d+\]? |recalled evidence:|recent conversation:|user query:|user:|assistant:)`)
+
+// contained breaks lines of a text that look like headings.
+func contained(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, l := range lines {
+		if headings.MatchString(l) {
+			lines[i] = "  > " + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// continued is a text after a label: its later lines are indented.
+func continued(text string) string {
+	first, rest, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if !more {
+		return first
+	}
+	return first + "\n  " + strings.ReplaceAll(contained(rest), "\n", "\n  ")
+}
+
+// cut bounds a text in runes and says so.
+func cut(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n == most {
+			return text[:i] + "\n[cut here]"
+		}
+		n++
+	}
+	return text
+}
+
+// newest keeps the last turns within both budgets, in ascending order, and
+// tells how many were left out.
+func newest(turns []dhruva.Turn, most, tokens int) (kept []dhruva.Turn, left int) {
+	from := len(turns)
+	for from > 0 && len(turns)-from < most {
+		cost := dhruva.Estimate(turns[from-1].Content) + dhruva.MessageOverhead
+		if cost > tokens {
+			break
+		}
+		tokens -= cost
+		from--
+	}
+	return turns[from:], from
+}

@@ -1,0 +1,265 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/ledger"
+	"github.com/dhruva-memory/dhruva/llm"
+	"github.com/dhruva-memory/dhruva/recall"
+)
+
+// Preview gives the exact prompt that Send would make now, without calling a
+// model or writing anything.
+func (m *Memory) Preview(ctx context.Context, in SendInput) (Preview, error) {
+	out, _, err := m.compose(ctx, in)
+	return out, err
+}
+
+// Send asks a model in a session and stores the pair of turns. onDelta, when
+// not nil, is given the reply as it comes. A failed call stores neither turn.
+func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) error) (SendResult, error) {
+	began, err := m.Ledger.Begin(ctx, in.Session)
+	if err != nil {
+		return SendResult{}, err
+	}
+	view, provider, err := m.compose(ctx, in)
+	if err != nil {
+		return SendResult{}, err
+	}
+	out := SendResult{Preview: view}
+	r := m.sendReceipt(ctx, &view, began)
+	if len(view.Evidence) > 0 { // what a model is given from memory is accounted for before it is given
+		if r, err = m.Ledger.OpenReceipt(ctx, r); err != nil {
+			return SendResult{}, err
+		}
+	}
+	reply, err := generate(ctx, provider.Generator, view, onDelta)
+	if err != nil {
+		m.failed(ctx, r, err)
+		return SendResult{}, err
+	}
+	out.Reply = reply.Text
+	r.Tokens.Input, r.Tokens.Output, r.Tokens.UsageSource = reply.InputTokens, reply.OutputTokens, usage(reply)
+	r.Upstream = dhruva.Upstream{Terminal: dhruva.TerminalCompleted}
+	r.Ingest = "stored"
+	m.finish(&r)
+	// The reply has been paid for and shown: storing it does not hang on the
+	// caller's patience.
+	out.Turns, err = m.Ledger.AppendExchange(context.WithoutCancel(ctx), began, ledger.Exchange{
+		User: in.Message, Assistant: reply.Text, Provider: view.Provider, Model: view.Model, Receipt: &r,
+	})
+	if err != nil {
+		return SendResult{}, err
+	}
+	out.Receipt = r
+	return out, nil
+}
+
+func generate(ctx context.Context, g llm.Generator, view Preview, onDelta func(string) error) (llm.Response, error) {
+	req := llm.Request{Model: view.Model, Messages: []llm.Message{{Role: "user", Content: view.Prompt}}}
+	var out llm.Response
+	var err error
+	if onDelta == nil {
+		out, err = g.Generate(ctx, req)
+	} else {
+		out, err = g.Stream(ctx, req, onDelta)
+	}
+	if err == nil && strings.TrimSpace(out.Text) == "" {
+		err = fmt.Errorf("%w: %s gave an empty answer; nothing was stored", dhruva.ErrUnavailable, view.Provider)
+	}
+	return out, err
+}
+
+func usage(r llm.Response) string {
+	if r.InputTokens > 0 || r.OutputTokens > 0 {
+		return "provider"
+	}
+	return "unknown"
+}
+
+// failed closes the receipt of a call that gave no answer; the error of the
+// call is what the caller needs to see.
+func (m *Memory) failed(ctx context.Context, r dhruva.Receipt, cause error) {
+	r.Upstream = dhruva.Upstream{Terminal: dhruva.TerminalFailed}
+	if ctx.Err() != nil {
+		r.Upstream.Terminal = dhruva.TerminalClientAbort
+	}
+	m.finish(&r)
+	if err := m.Ledger.CloseReceipt(context.WithoutCancel(ctx), r); err != nil {
+		m.log(ctx, "receipt of a failed send could not be written", fmt.Errorf("%w (after %w)", err, cause))
+	}
+}
+
+func (m *Memory) sendReceipt(ctx context.Context, view *Preview, began ledger.Began) dhruva.Receipt {
+	r := m.receipt(ctx, "send", "api", began.Session.Space)
+	r.Session, r.Generation, r.Provider, r.Model = began.Session.ID, began.Generation, view.Provider, view.Model
+	account(&r, view.Recall, 0)
+	r.Recall.Evidence, r.Recall.Sources = len(view.Evidence), sourceIDs(view.Evidence)
+	r.Memory = dhruva.MemoryOff
+	if view.Recall.Status != dhruva.RecallOff {
+		r.Memory = stateOf(view.Recall.Status)
+	}
+	r.Tokens.Original, r.Tokens.Forwarded = view.Context.Tokens, view.Context.Tokens
+	used := view.Context
+	r.Context = &used
+	return r
+}
+
+// compose resolves the session's context and renders the prompt.
+func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, Provider, error) {
+	limits := m.Limits.withDefaults()
+	if err := in.validate(limits); err != nil {
+		return Preview{}, Provider{}, err
+	}
+	state, err := m.Ledger.Resolve(ctx, in.Session, ledger.ContextRequest{Depth: in.Depth, Mount: in.Pair})
+	if err != nil {
+		return Preview{}, Provider{}, err
+	}
+	provider, model, err := m.provider(in, state.Session)
+	if err != nil {
+		return Preview{}, Provider{}, err
+	}
+	out := Preview{Badge: state.Badge, LeftOut: state.LeftOut, Provider: provider.Name, Model: model}
+	turns, left := newest(historyOf(in, state), limits.HistoryTurns, limits.HistoryTokens)
+	if err := m.recallForSend(ctx, in, &state, turns, &out); err != nil {
+		return Preview{}, Provider{}, err
+	}
+	p := render(in.Message, &state, out.Evidence, turns, left)
+	out.Prompt, out.Sections = p.String(), p.sections
+	out.Context = used(&state, turns, left, out.Evidence, p.tokens())
+	return out, provider, nil
+}
+
+func (in SendInput) validate(l Limits) error {
+	switch {
+	case strings.TrimSpace(in.Message) == "":
+		return fmt.Errorf("%w: message is empty", dhruva.ErrInvalid)
+	case len(in.Message) > l.SendBytes:
+		return fmt.Errorf("%w: message is longer than %d bytes", dhruva.ErrTooLarge, l.SendBytes)
+	case in.History != "" && in.History != "none" && in.History != "session":
+		return fmt.Errorf("%w: history %q; use none or session", dhruva.ErrInvalid, in.History)
+	case in.Memory != "" && in.Memory != "off" && in.Memory != "recall":
+		return fmt.Errorf("%w: memory %q; use off or recall", dhruva.ErrInvalid, in.Memory)
+	case in.Depth != 0 && in.Depth != 1 && in.Depth != 3:
+		return fmt.Errorf("%w: depth %d; use 1 or 3", dhruva.ErrInvalid, in.Depth)
+	}
+	return dhruva.ValidText("message", in.Message)
+}
+
+// provider chooses who answers: the one asked for, else the session's, else
+// the default; likewise the model.
+func (m *Memory) provider(in SendInput, s dhruva.Session) (Provider, string, error) {
+	p, err := m.Providers(or(in.Provider, s.Provider))
+	if err != nil {
+		return Provider{}, "", err
+	}
+	model := in.Model
+	if model == "" && (in.Provider == "" || in.Provider == s.Provider) {
+		model = s.Model
+	}
+	if model = or(model, p.DefaultModel); model == "" {
+		return Provider{}, "", fmt.Errorf("%w: provider %s has no default model; name one", dhruva.ErrInvalid, p.Name)
+	}
+	return p, model, nil
+}
+
+func historyOf(in SendInput, state *ledger.Context) []dhruva.Turn {
+	if in.History == "none" {
+		return nil
+	}
+	return state.Turns
+}
+
+// recallForSend recalls under the session's visible set what the prompt does
+// not show anyway.
+func (m *Memory) recallForSend(ctx context.Context, in SendInput, state *ledger.Context, turns []dhruva.Turn, out *Preview) error {
+	want := in.Memory
+	if want == "" {
+		want = "recall"
+		if state.Mode == dhruva.ModeFresh {
+			want = "off"
+		}
+	}
+	out.Recall = dhruva.Recall{Status: dhruva.RecallOff}
+	p, err := dhruva.PrincipalFrom(ctx)
+	if err != nil || want == "off" {
+		return err
+	}
+	if !p.May(dhruva.MemoryRead) {
+		if in.Memory == "recall" {
+			return fmt.Errorf("%w: the key lacks %s; send with memory off", dhruva.ErrDenied, dhruva.MemoryRead)
+		}
+		return nil
+	}
+	limits := m.Limits.withDefaults()
+	ask := recall.Ask{
+		Space: state.Session.Space, Text: query(in.Message, limits.QueryBytes), TopK: limits.InjectTopK,
+		Budget: limits.RecallTokens, Allow: m.visibleSet(state), Visible: shownIn(state, turns),
+	}
+	out.Recall = m.bounded(ctx, ask, limits.RecallTime)
+	out.Evidence = out.Recall.Evidence
+	return nil
+}
+
+// visibleSet bounds automatic recall: nothing outside it may change the
+// prompt. nil means the whole space.
+func (m *Memory) visibleSet(state *ledger.Context) map[dhruva.SourceID]bool {
+	switch state.Mode {
+	case dhruva.ModeHead:
+		return nil
+	case dhruva.ModeFresh:
+		return m.promptSet(nil, state.Turns)
+	}
+	return m.promptSet(state.Checkpoints, state.Turns)
+}
+
+// shownIn reports texts that the prompt shows already.
+func shownIn(state *ledger.Context, turns []dhruva.Turn) func(string) bool {
+	var shown []string
+	for _, t := range turns {
+		shown = append(shown, dhruva.Normalize(t.Content))
+	}
+	for _, c := range state.Checkpoints {
+		for _, i := range c.Items {
+			switch i.Kind {
+			case dhruva.KindSummary, dhruva.KindDecision, dhruva.KindAssumption, dhruva.KindTask, dhruva.KindArtifact:
+				shown = append(shown, dhruva.Normalize(i.Text))
+			}
+		}
+	}
+	return containedIn(shown)
+}
+
+// render puts the sections in their order. A prompt that continues nothing is
+// the message alone.
+func render(message string, state *ledger.Context, ev []dhruva.Evidence, turns []dhruva.Turn, left int) *prompt {
+	p := &prompt{}
+	p.add("opening", "", opening)
+	for n := range state.Checkpoints {
+		p.checkpoint(n+1, &state.Checkpoints[n])
+	}
+	p.evidence(ev)
+	p.history(turns, left)
+	if len(p.sections) == 1 {
+		p.sections = nil
+		p.add("query", "", message)
+		return p
+	}
+	p.add("query", "User Query:", message)
+	return p
+}
+
+func used(state *ledger.Context, turns []dhruva.Turn, left int, ev []dhruva.Evidence, tokens int) dhruva.ContextUsed {
+	c := dhruva.ContextUsed{Mode: state.Mode, Base: state.Base, Cut: left, Evidence: sourceIDs(ev), Tokens: tokens,
+		Checkpoints: []dhruva.Hash{}, Turns: []int64{}}
+	for _, k := range state.Checkpoints {
+		c.Checkpoints = append(c.Checkpoints, k.Hash)
+	}
+	for _, t := range turns {
+		c.Turns = append(c.Turns, t.Seq)
+	}
+	return c
+}
