@@ -23,7 +23,7 @@ func newSupport(query string) support {
 func stemSet(ws []word) map[string]bool {
 	set := map[string]bool{}
 	for _, t := range appendTerms(nil, ws, false) {
-		set[t.stem] = true
+		set[stem(t.raw)] = true
 	}
 	return set
 }
