@@ -66,16 +66,16 @@ func adminKey(path string) (Secret, error) {
 	text, err := readPrivate(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = createPrivate(path, GenerateKey(Live).Reveal()+"\n"); err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", err
+			return Secret{}, err
 		}
 		text, err = readPrivate(path)
 	}
 	if err != nil {
-		return "", err
+		return Secret{}, err
 	}
-	key := Secret(strings.TrimSpace(text))
+	key := NewSecret(strings.TrimSpace(text))
 	if env, err := ParseKey(key.Reveal()); err != nil || env != Live {
-		return "", fmt.Errorf("%w: %s does not hold a %s%s_ key; remove the file to have a new one made", dhruva.ErrInvalid, path, keyPrefix, Live)
+		return Secret{}, fmt.Errorf("%w: %s does not hold a %s%s_ key; remove the file to have a new one made", dhruva.ErrInvalid, path, keyPrefix, Live)
 	}
 	return key, nil
 }

@@ -21,7 +21,7 @@ const maxCredential = 4096
 
 // Credentials are what a request says of its sender.
 type Credentials struct {
-	// Key is the claimed Dhruva key; empty when the request carries none.
+	// Key is the claimed Dhruva key; the zero Secret when the request carries none.
 	Key Secret
 	// PassThrough: Key came in X-Dhruva-Key, and the request's other headers
 	// carry the client's own credential for the provider.
@@ -124,7 +124,7 @@ func checked(key string, pass bool) (Credentials, error) {
 			return Credentials{}, refused("a credential is one word of visible ASCII")
 		}
 	}
-	return Credentials{Key: Secret(key), PassThrough: pass}, nil
+	return Credentials{Key: NewSecret(key), PassThrough: pass}, nil
 }
 
 // refused never repeats a header's value.

@@ -32,7 +32,7 @@ const (
 // GenerateKey makes a new key from the system's randomness.
 func GenerateKey(env Env) Secret {
 	head := keyPrefix + string(env) + "_" + randomBase62(bodyLength)
-	return Secret(head + checksum(head))
+	return NewSecret(head + checksum(head))
 }
 
 // ParseKey checks a key's form and checksum without looking anything up; a

@@ -62,12 +62,12 @@ type KeyInput struct {
 func (k *Keys) Create(ctx context.Context, in KeyInput) (dhruva.Key, Secret, error) {
 	p, err := dhruva.PrincipalFrom(ctx)
 	if err != nil {
-		return dhruva.Key{}, "", fmt.Errorf("auth: create key: %w", err)
+		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w", err)
 	}
 	now := k.now()
 	key, err := newKey(p, in, now)
 	if err != nil {
-		return dhruva.Key{}, "", fmt.Errorf("auth: create key: %w", err)
+		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w", err)
 	}
 	secret := k.seal(&key)
 	err = k.Store.Update(ctx, []dhruva.Scope{p.Scope()}, func(tx dhruva.Tx) error {
@@ -82,7 +82,7 @@ func (k *Keys) Create(ctx context.Context, in KeyInput) (dhruva.Key, Secret, err
 		return nil
 	})
 	if err != nil {
-		return dhruva.Key{}, "", fmt.Errorf("auth: create key: %w", err)
+		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w", err)
 	}
 	return public(key), secret, nil
 }

@@ -98,19 +98,6 @@ func createPrivate(path, text string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// replacePrivate is createPrivate for a file that may exist.
-func replacePrivate(path, text string) error {
-	tmp, err := writeTemp(path, text)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		_ = os.Remove(tmp)
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
 // writeTemp writes a synced file of mode 0600 beside path (os.CreateTemp opens
 // with O_EXCL and mode 0600) and returns its name.
 func writeTemp(path, text string) (string, error) {
