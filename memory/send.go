@@ -14,18 +14,14 @@ import (
 // Preview gives the exact prompt that Send would make now, without calling a
 // model or writing anything.
 func (m *Memory) Preview(ctx context.Context, in SendInput) (Preview, error) {
-	out, _, err := m.compose(ctx, in)
+	out, _, _, err := m.compose(ctx, in)
 	return out, err
 }
 
 // Send asks a model in a session and stores the pair of turns. onDelta, when
 // not nil, is given the reply as it comes. A failed call stores neither turn.
 func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) error) (SendResult, error) {
-	began, err := m.Ledger.Begin(ctx, in.Session)
-	if err != nil {
-		return SendResult{}, err
-	}
-	view, provider, err := m.compose(ctx, in)
+	view, began, provider, err := m.compose(ctx, in)
 	if err != nil {
 		return SendResult{}, err
 	}
@@ -49,7 +45,9 @@ func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) er
 	// The reply has been paid for and shown: storing it does not hang on the
 	// caller's patience.
 	out.Turns, err = m.Ledger.AppendExchange(context.WithoutCancel(ctx), began, ledger.Exchange{
-		User: in.Message, Assistant: reply.Text, Provider: view.Provider, Model: view.Model, Receipt: &r,
+		User:      ledger.Unit{Role: dhruva.RoleUser, Text: in.Message},
+		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength},
+		Provider:  view.Provider, Model: view.Model, Receipt: &r,
 	})
 	if err != nil {
 		return SendResult{}, err
@@ -108,29 +106,30 @@ func (m *Memory) sendReceipt(ctx context.Context, view *Preview, began ledger.Be
 	return r
 }
 
-// compose resolves the session's context and renders the prompt.
-func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, Provider, error) {
+// compose resolves the session's context and renders the prompt. The state it
+// saw is captured with it, for AppendExchange.
+func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, ledger.Began, Provider, error) {
 	limits := m.Limits.withDefaults()
 	if err := in.validate(limits); err != nil {
-		return Preview{}, Provider{}, err
+		return Preview{}, ledger.Began{}, Provider{}, err
 	}
 	state, err := m.Ledger.Resolve(ctx, in.Session, ledger.ContextRequest{Depth: in.Depth, Mount: in.Pair})
 	if err != nil {
-		return Preview{}, Provider{}, err
+		return Preview{}, ledger.Began{}, Provider{}, err
 	}
 	provider, model, err := m.provider(in, state.Session)
 	if err != nil {
-		return Preview{}, Provider{}, err
+		return Preview{}, ledger.Began{}, Provider{}, err
 	}
 	out := Preview{Badge: state.Badge, LeftOut: state.LeftOut, Provider: provider.Name, Model: model}
 	turns, left := newest(historyOf(in, state), limits.HistoryTurns, limits.HistoryTokens)
 	if err := m.recallForSend(ctx, in, &state, turns, &out); err != nil {
-		return Preview{}, Provider{}, err
+		return Preview{}, ledger.Began{}, Provider{}, err
 	}
 	p := render(in.Message, &state, out.Evidence, turns, left)
 	out.Prompt, out.Sections = p.String(), p.sections
 	out.Context = used(&state, turns, left, out.Evidence, p.tokens())
-	return out, provider, nil
+	return out, state.Began, provider, nil
 }
 
 func (in SendInput) validate(l Limits) error {
@@ -166,7 +165,7 @@ func (m *Memory) provider(in SendInput, s dhruva.Session) (Provider, string, err
 	return p, model, nil
 }
 
-func historyOf(in SendInput, state *ledger.Context) []dhruva.Turn {
+func historyOf(in SendInput, state ledger.Context) []dhruva.Turn {
 	if in.History == "none" {
 		return nil
 	}

@@ -1,0 +1,109 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/ledger"
+)
+
+// Capture closes a proxied request: it appends what was visibly said, with its
+// sources, and finalises the receipt in the same Update. It returns when that
+// is durable. What cannot be captured (a generation that was cleared in the
+// meantime, text that was purged) is said in the receipt and is no error.
+func (m *Memory) Capture(ctx context.Context, in CaptureInput) (dhruva.Receipt, error) {
+	r := in.Prepared.Receipt
+	settle(&r, in.Observation)
+	m.finish(&r)
+	if !in.Prepared.Capture {
+		return r, m.Ledger.CloseReceipt(ctx, r)
+	}
+	r.Ingest = "stored"
+	got, err := m.Ledger.Capture(ctx, captureInput(in, &r))
+	switch {
+	case errors.Is(err, dhruva.ErrFenced):
+		r.Ingest = "skipped_stale_generation"
+		return r, m.Ledger.CloseReceipt(ctx, r)
+	case err != nil:
+		r.Ingest = "dropped"
+		return r, errors.Join(err, m.Ledger.CloseReceipt(ctx, r))
+	}
+	r.Session, r.TurnIDs = got.Session, got.Turns
+	r.Ingest = or(got.Skipped, r.Ingest)
+	return r, nil
+}
+
+// settle writes what was seen of the answer into the receipt.
+func settle(r *dhruva.Receipt, o dhruva.Observation) {
+	r.Upstream.Terminal = or(r.Upstream.Terminal, o.Terminal)
+	r.Tokens.Input, r.Tokens.Output, r.Tokens.UsageSource = o.InputTokens, o.OutputTokens, "provider"
+	if o.InputTokens == 0 && o.OutputTokens == 0 {
+		r.Tokens.UsageSource = "unknown"
+		if o.Text != "" {
+			r.Tokens.Output, r.Tokens.UsageSource = dhruva.Estimate(o.Text), "estimated"
+		}
+	}
+}
+
+func captureInput(in CaptureInput, r *dhruva.Receipt) ledger.CaptureInput {
+	proj := in.Projection
+	last := proj.LastHuman()
+	out := ledger.CaptureInput{
+		Space: in.Prepared.Space, Generation: in.Prepared.Generation, Hint: in.Hint,
+		User:     ledger.Unit{Role: dhruva.RoleUser, Text: proj.Messages[last].Text},
+		Provider: r.Provider, Model: r.Model, Receipt: r, EventTime: r.CreatedAt,
+	}
+	for i, msg := range proj.Messages[:last+1] {
+		switch {
+		case msg.Human:
+			out.Chain = append(out.Chain, msg.Text)
+			if i < last {
+				out.History = append(out.History, ledger.Unit{Role: dhruva.RoleUser, Text: msg.Text})
+			}
+		case msg.Role == dhruva.RoleAssistant && strings.TrimSpace(msg.Text) != "":
+			out.History = append(out.History, ledger.Unit{Role: dhruva.RoleAssistant, Text: msg.Text, Interim: msg.ToolCall})
+		}
+	}
+	o := in.Observation
+	if o.Terminal == dhruva.TerminalCompleted && strings.TrimSpace(o.Text) != "" {
+		out.Assistant = &ledger.Unit{Role: dhruva.RoleAssistant, Text: o.Text, Interim: o.Interim, Truncated: o.Truncated}
+		out.Assistant.Echo = echoes(o.Text, in.Prepared.Plan)
+	}
+	return out
+}
+
+// echoes reports an answer that only says back what was injected: every
+// sentence of it that carries anything stands in the block. Such an answer is
+// kept as a turn and makes no source, so that memory does not feed on itself.
+func echoes(text string, plan dhruva.Plan) bool {
+	var shown []string
+	for _, e := range plan.Edits {
+		shown = append(shown, strings.ToLower(dhruva.Normalize(e.Text)))
+	}
+	if len(shown) == 0 {
+		return false
+	}
+	said := containedIn(shown)
+	for _, s := range sentenceEnd.Split(text, -1) {
+		s = strings.Trim(strings.ToLower(dhruva.Normalize(s)), " .!?\"'`*->:")
+		if len(strings.Fields(s)) > 2 && !said(s) {
+			return false
+		}
+	}
+	return true
+}
+
+var sentenceEnd = regexp.MustCompile(`[.!?]\s+|\n+`)
+
+// callerFault reports errors that are about the request, not about memory.
+func callerFault(err error) bool {
+	for _, e := range []error{dhruva.ErrNotFound, dhruva.ErrDenied, dhruva.ErrInvalid, dhruva.ErrConflict, dhruva.ErrUnauthenticated, dhruva.ErrTooLarge} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
