@@ -29,9 +29,9 @@ type sentence struct {
 	question bool
 }
 
-// sentences splits a text as the expression (?<=[.!?\n])\s+ would, and after
-// the full-width marks that are not followed by a space. A sentence that ends
-// in a question mark is a question.
+// sentences splits a text at white space after a full stop, a mark, or a line
+// end (quotes and brackets may close in between), and after the marks of scripts
+// written without spaces. A sentence that ends in a question mark is a question.
 func sentences(text string) []sentence {
 	text = fold(text)
 	var out []sentence
@@ -51,15 +51,13 @@ func splitSentences(text string) []string {
 	var out []string
 	start, prev := 0, rune(0)
 	for i, r := range text {
-		switch {
-		case unicode.IsSpace(r) && strings.ContainsRune(".!?\n", prev),
-			strings.ContainsRune("。！？", prev):
-			if start < i {
-				out = append(out, text[start:i])
-			}
+		if prev != 0 && (unicode.IsSpace(r) || isDense(r) || prev == '。') && strings.ContainsRune(".!?。\n", prev) {
+			out = append(out, text[start:i])
 			start = i
 		}
-		prev = r
+		if !isCloser(r) {
+			prev = r
+		}
 	}
 	if start < len(text) {
 		out = append(out, text[start:])
@@ -67,11 +65,13 @@ func splitSentences(text string) []string {
 	return out
 }
 
+// isCloser marks what may stand between the end of a sentence and the space after it.
+func isCloser(r rune) bool { return strings.ContainsRune(`"')]*_”’»`, r) }
+
+// endsInQuestion reads folded text.
 func endsInQuestion(text string) bool {
-	text = strings.TrimRightFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || strings.ContainsRune(`"')]}*_”’»`, r)
-	})
-	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
+	text = strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsSpace(r) || isCloser(r) })
+	return strings.HasSuffix(text, "?")
 }
 
 // fold gives the text in one Unicode form: compatibility characters resolved,
@@ -84,7 +84,7 @@ func fold(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	latin := false
-	for _, r := range norm.NFKD.String(text) {
+	for _, r := range norm.NFKD.String(strings.ToValidUTF8(text, " ")) {
 		switch {
 		case unicode.Is(unicode.Mn, r) && latin:
 			continue
@@ -149,7 +149,7 @@ func runEnd(text string, i int) int {
 				return i + j
 			}
 		case unicode.Is(unicode.M, r):
-		case r == '\'' && nextIsLetter(text[i+j+1:]):
+		case r == '\'' && !dense && spacedLetter(text[i+j+1:]):
 		case r == ',' && isThousands(text[i:i+j], text[i+j+1:]):
 		default:
 			return i + j
@@ -158,9 +158,9 @@ func runEnd(text string, i int) int {
 	return len(text)
 }
 
-func nextIsLetter(rest string) bool {
+func spacedLetter(rest string) bool {
 	r, _ := utf8.DecodeRuneInString(rest)
-	return unicode.IsLetter(r)
+	return unicode.IsLetter(r) && !isDense(r)
 }
 
 // isThousands says whether a comma stands inside a number such as 1,234.
@@ -191,7 +191,7 @@ func isDense(r rune) bool {
 func appendRun(out []word, run string) []word {
 	first, _ := utf8.DecodeRuneInString(run)
 	if isDense(first) {
-		return appendPairs(out, []rune(run))
+		return appendPairs(out, run)
 	}
 	capital := unicode.IsUpper(first)
 	for _, part := range expand(strings.ToLower(run)) {
@@ -206,12 +206,21 @@ func appendRun(out []word, run string) []word {
 	return out
 }
 
-func appendPairs(out []word, run []rune) []word {
-	if len(run) < 2 {
-		return append(out, word{text: string(run)})
+// appendPairs adds the pairs of characters of a run, a character being a letter
+// with its marks.
+func appendPairs(out []word, run string) []word {
+	var at []int
+	for i, r := range run {
+		if !unicode.Is(unicode.M, r) {
+			at = append(at, i)
+		}
 	}
-	for i := 0; i+1 < len(run); i++ {
-		out = append(out, word{text: string(run[i : i+2])})
+	at = append(at, len(run))
+	if len(at) <= 3 {
+		return append(out, word{text: clip(run)})
+	}
+	for i := 0; i+2 < len(at); i++ {
+		out = append(out, word{text: clip(run[at[i]:at[i+2]])})
 	}
 	return out
 }
@@ -234,7 +243,7 @@ func expand(run string) []string {
 	for strings.Contains(run, "'") {
 		base, ok := cutEnding(run)
 		if !ok {
-			return strings.Split(run, "'")
+			return strings.FieldsFunc(run, func(r rune) bool { return r == '\'' })
 		}
 		run = base
 	}

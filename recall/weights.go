@@ -94,5 +94,5 @@ const (
 	passageWhole  = 75  // a text of at most this many stems is one passage
 	passageStride = 25  // a passage of a longer text is two strides long
 	candidates    = 200 // turns by passage score that get the full features
-	wordShare     = .6  // share of a word's 4-grams that counts as a look-alike
+	wordShare     = .55 // share of a word's 4-grams that counts as a look-alike
 )
