@@ -61,7 +61,7 @@ func (k *Keys) find(ctx context.Context, digest []byte) (dhruva.Key, error) {
 	case errors.Is(err, dhruva.ErrUnavailable):
 		return dhruva.Key{}, fmt.Errorf("auth: key lookup: %w", err)
 	case err != nil:
-		return dhruva.Key{}, fmt.Errorf("auth: key lookup: %w: %w", dhruva.ErrUnavailable, err)
+		return dhruva.Key{}, fmt.Errorf("auth: key lookup: %w: %v", dhruva.ErrUnavailable, err)
 	}
 	return key, nil
 }
