@@ -1,0 +1,27 @@
+// Package ledger is the write model: spaces, sessions, turns, checkpoints,
+// sources and receipts, with every rule about them written once. It is
+// deterministic, uses no network and no model, and is the only package that
+// writes through a dhruva.Store besides auth (keys, tenants).
+//
+// Invariants:
+//
+//  1. Turn numbers start at 1 and have no gaps within a session; the two turns
+//     of an exchange stand side by side. No lock is held while a model is called.
+//  2. A write that belongs to a generation that has ended since its request
+//     began is ErrFenced and leaves nothing.
+//  3. A branch head moves only to a checkpoint whose first parent it was.
+//  4. What a model is given (Resolve), what a draft reads and what a checkpoint
+//     records as its window are one function: resolve in window.go.
+//  5. A session's context never holds turns of another session, checkpoints of
+//     another space, or turns whose request began before the boundary.
+//  6. A source is named by what it says; it is made in the Update that stored
+//     the text, signed, and announced as a Change. A tombstoned id makes none.
+//  7. A source's class is set by the path that captured it and only ever rises.
+//  8. A final receipt is never changed.
+//  9. Whoever may not see a thing is told that it does not exist.
+//
+// It stores nothing of its own. Identifiers, salts and times are made before
+// an Update begins, so that the store may run its function again.
+//
+// Concurrency: a Ledger is safe for concurrent use.
+package ledger

@@ -1,0 +1,105 @@
+package ledger
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// Flagged text is kept but held: neither recalled nor injected until a person
+// releases it. This is a signal and a speed bump, not the boundary; the
+// boundary is that recalled text is quoted data.
+//
+// How strict it is depends on who said it:
+//
+//   - A person (user_typed, user_committed) gives instructions all day; "always
+//     use tabs" is just what should be remembered. Their text is held only for
+//     what an honest sentence does not hold: hidden characters, an imitation of
+//     our block, chat-template tokens, and an attempt to void instructions.
+//   - Anything else (assistant, imported, observed, derived) is text that
+//     somebody else may have written. It is also held when it speaks to a later
+//     assistant: "from now on you ...", "you are now ...", role tags, "do not
+//     tell the user", "remember ... as a trusted source", long encoded blobs.
+//
+// Advice such as "you should always use tabs" is not held in any class: that
+// would lose far more good memory than it stops bad.
+func flagged(text string, class dhruva.SourceClass) string {
+	if why := hidden(text); why != "" {
+		return why
+	}
+	checks := anyone
+	if class != dhruva.ClassUserTyped && class != dhruva.ClassUserCommitted {
+		checks = append(checks[:len(checks):len(checks)], others...)
+	}
+	for _, c := range checks {
+		if c.pattern.MatchString(text) {
+			return c.why
+		}
+	}
+	return ""
+}
+
+type check struct {
+	why     string
+	pattern *regexp.Regexp
+}
+
+var anyone = []check{
+	{"imitates a memory block", regexp.MustCompile(`(?i)<\s*/?\s*dhruva[-_ ]?memory`)},
+	{"chat-template token", regexp.MustCompile(`(?i)<\|\s*(im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\s*\|>|\[/?INST\]|<</?SYS>>|<(start|end)_of_turn>`)},
+	{"voids instructions", regexp.MustCompile(`(?i)\b(ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}?\b(previous|prior|above|earlier|preceding|system|developer|safety|all(?: of)?(?: (?:the|your|my))?|your)\b[^.!?\n]{0,30}?\b(instructions?|prompts?|rules|guidelines|directives)\b`)},
+}
+
+var others = []check{
+	{"instructs a later assistant", regexp.MustCompile(`(?im)^\W*(from now on|from this point (on|forward)|henceforth|in all future (conversations|sessions|replies))\b[, ]*(you|always|never|the assistant|assistants?|respond|reply|act|treat|recommend)\b`)},
+	{"instructs a later assistant", regexp.MustCompile(`(?im)^\W*(you are now (a|an|the|in|free|no longer)\b|(new|updated|important) (system )?instructions?( for (the|any) (assistant|ai|model))?\s*:|attention,? (assistant|ai|model)\b)`)},
+	{"instructs a later assistant", regexp.MustCompile(`(?i)\b(whenever|when|if|every time) (the|a|any) user (asks?|mentions?|says?|wants?)\b[^.!?\n]{0,80}\b(you must|always|never|reply with|respond with|tell (them|him|her)|recommend)\b`)},
+	{"hides from the user", regexp.MustCompile(`(?i)\b(do not|don't|never) (tell|mention (this )?to|reveal (this )?to|inform|show( this)? to) (the )?user\b`)},
+	{"asks for trust", regexp.MustCompile(`(?i)\b(remember|treat|regard|store|save)\b[^.!?\n]{0,80}\bas (a |an |the |your )?(trusted|authoritative|preferred|verified|reliable|go-to) (source|site|website|vendor|provider|authority|citation)s?\b`)},
+	{"role tag", regexp.MustCompile(`(?im)^\s*(#+\s*)?(system|developer)( (prompt|message|instructions?))?\s*:|</?\s*(system|developer|assistant|instructions?)\s*>|^\s*\n?(human|assistant)\s*:\s*\S[^\n]*\n+\s*(human|assistant)\s*:`)},
+	{"encoded text", regexp.MustCompile(`[A-Za-z0-9+/]{400,}={0,2}`)},
+}
+
+// hidden finds characters that people do not see: Unicode tags outside flag
+// emoji, overrides of the writing direction, and zero-width characters inside
+// Latin words or in runs. Joiners in other scripts and in emoji are ordinary.
+func hidden(text string) string {
+	var prev rune
+	flagEmoji := false
+	run := 0
+	for i, r := range text {
+		switch {
+		case r == 0x1F3F4:
+			flagEmoji = true
+		case r >= 0xE0000 && r <= 0xE007F:
+			if !flagEmoji {
+				return "hidden tag characters"
+			}
+		case r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069:
+			return "writing direction override"
+		case strings.ContainsRune("\u200B\u200C\u200D\u2060\u2061\u2062\u2063\u2064\u180E\uFEFF", r) && i > 0:
+			run++
+			next := after(text[i:], r)
+			if run > 2 || latin(prev) && latin(next) {
+				return "zero-width characters"
+			}
+			continue
+		default:
+			flagEmoji = false
+		}
+		run, prev = 0, r
+	}
+	return ""
+}
+
+// after is the character that follows r at the start of s.
+func after(s string, r rune) rune {
+	for _, next := range s[len(string(r)):] {
+		return next
+	}
+	return 0
+}
+
+func latin(r rune) bool { return unicode.Is(unicode.Latin, r) }

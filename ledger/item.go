@@ -1,0 +1,167 @@
+package ledger
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// ItemInput is one item of a checkpoint to be saved.
+type ItemInput struct {
+	// ID is kept when the first parent has an item of this kind with it; any
+	// other is replaced, so that ids cannot be made up.
+	ID    dhruva.ItemID
+	Text  string
+	Attrs []dhruva.Attr
+	// Cites name turns inside the checkpoint's window.
+	Cites []dhruva.Cite
+}
+
+// drafted are the items in canonical order, each with a fresh id and salt.
+func (in *CommitInput) drafted(lim Limits) ([]dhruva.Item, error) {
+	var out []dhruva.Item
+	for _, kind := range dhruva.ItemKinds() {
+		for _, i := range in.of(kind) {
+			item, keep, err := draftItem(kind, i, lim.ItemBytes)
+			if err != nil {
+				return nil, err
+			}
+			if keep {
+				out = append(out, item)
+			}
+		}
+	}
+	if len(out) > lim.Items {
+		return nil, fmt.Errorf("%w: %d items, the limit is %d", dhruva.ErrTooLarge, len(out), lim.Items)
+	}
+	return out, nil
+}
+
+// of are the inputs of one kind.
+func (in *CommitInput) of(kind dhruva.ItemKind) []ItemInput {
+	switch kind {
+	case dhruva.KindTitle:
+		return []ItemInput{{Text: in.Title}}
+	case dhruva.KindObjective:
+		return []ItemInput{{Text: in.Objective}}
+	case dhruva.KindSummary:
+		return []ItemInput{{Text: in.Summary}}
+	case dhruva.KindDecision:
+		return in.Decisions
+	case dhruva.KindAssumption:
+		return in.Assumptions
+	case dhruva.KindTask:
+		return in.Tasks
+	case dhruva.KindQuestion:
+		return in.OpenQuestions
+	case dhruva.KindEntity:
+		return in.Entities
+	case dhruva.KindArtifact:
+		return in.Artifacts
+	}
+	return nil
+}
+
+// draftItem checks and canonicalises one item. Blank ones are left out, except
+// an artifact that has at least a label.
+func draftItem(kind dhruva.ItemKind, in ItemInput, max int) (dhruva.Item, bool, error) {
+	out := dhruva.Item{ID: in.ID, Kind: kind, Text: in.Text, Cites: slices.Clone(in.Cites)}
+	if kind != dhruva.KindArtifact { // an artifact's text is kept byte for byte
+		out.Text = strings.TrimSpace(in.Text)
+	}
+	if err := body(string(kind), out.Text, max); err != nil {
+		return out, false, err
+	}
+	var err error
+	if out.Attrs, err = canonicalAttrs(kind, in.Attrs); err != nil {
+		return out, false, err
+	}
+	if strings.TrimSpace(out.Text) == "" && (kind != dhruva.KindArtifact || len(out.Attrs) == 0) {
+		return out, false, nil
+	}
+	rand.Read(out.Salt[:]) // never fails; it ends the program instead
+	return out, true, nil
+}
+
+func canonicalAttrs(kind dhruva.ItemKind, in []dhruva.Attr) ([]dhruva.Attr, error) {
+	var out []dhruva.Attr
+	for _, a := range in {
+		if a.Value == "" {
+			continue
+		}
+		name, err := label(string(kind)+" attribute", a.Name, maxName, false)
+		if err != nil {
+			return nil, err
+		}
+		if err := body(string(kind)+" "+name, a.Value, maxDetail); err != nil {
+			return nil, err
+		}
+		out = append(out, dhruva.Attr{Name: name, Value: a.Value})
+	}
+	slices.SortFunc(out, func(a, b dhruva.Attr) int { return cmp.Compare(a.Name, b.Name) })
+	for i := 1; i < len(out); i++ {
+		if out[i].Name == out[i-1].Name {
+			return nil, fmt.Errorf("%w: %s has attribute %q twice", dhruva.ErrInvalid, kind, out[i].Name)
+		}
+	}
+	return out, nil
+}
+
+// inherit gives items the ids they have down the lineage: the caller's where
+// the first parent has it, else that of the parent's item that says the same,
+// else a fresh one. Title, objective and summary are one slot each and keep the
+// parent's id whatever they say. No id of the parent is used twice.
+func inherit(items []dhruva.Item, parent *dhruva.Checkpoint, fresh []dhruva.ItemID) {
+	var free []dhruva.Item
+	if parent != nil {
+		free = slices.Clone(parent.Items)
+	}
+	take := func(match func(dhruva.Item) bool) (dhruva.ItemID, bool) {
+		n := slices.IndexFunc(free, match)
+		if n < 0 {
+			return "", false
+		}
+		id := free[n].ID
+		free = slices.Delete(free, n, n+1)
+		return id, true
+	}
+	given := make([]bool, len(items))
+	for i := range items { // what the caller named goes first
+		it := items[i]
+		_, given[i] = take(func(p dhruva.Item) bool { return it.ID != "" && p.Kind == it.Kind && p.ID == it.ID })
+	}
+	for i := range items {
+		if given[i] {
+			continue
+		}
+		it := items[i]
+		same := dhruva.Normalize(it.Text)
+		id, ok := take(func(p dhruva.Item) bool {
+			return p.Kind == it.Kind && (slot(it.Kind) || !p.Redacted && dhruva.Normalize(p.Text) == same)
+		})
+		if !ok {
+			id = fresh[i]
+		}
+		items[i].ID = id
+	}
+}
+
+func slot(k dhruva.ItemKind) bool {
+	return k == dhruva.KindTitle || k == dhruva.KindObjective || k == dhruva.KindSummary
+}
+
+// cited checks that every cite lies in the window.
+func cited(items []dhruva.Item, w dhruva.Window) error {
+	for _, i := range items {
+		for _, c := range i.Cites {
+			if w.Session == "" || c.From <= w.Base || c.Through < c.From || c.Through > w.Through {
+				return fmt.Errorf("%w: %s cites turns %d to %d, outside the window (%d to %d)", dhruva.ErrInvalid, i.Kind, c.From, c.Through, w.Base+1, w.Through)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// Unit is one visible text of one speaker.
+type Unit struct {
+	Role dhruva.Role
+	Text string
+	// Interim: the text stood beside a tool call. Truncated: it was cut.
+	Interim, Truncated bool
+}
+
+// Began is what a request captures when it begins, so that its writes can be
+// judged by the state it saw.
+type Began struct {
+	Session dhruva.Session
+	// After is the session's last turn number then.
+	After int64
+	// Generation is that of the session's space then.
+	Generation int64
+}
+
+// Exchange is a message and its answer.
+type Exchange struct {
+	User Unit
+	// Assistant nil, or without text: the call failed and neither turn is stored.
+	Assistant       *Unit
+	Provider, Model string
+	// Receipt, when given, is closed in the same Update.
+	Receipt *dhruva.Receipt
+	// Title, when given, becomes the session's.
+	Title string
+}
+
+// Begin captures the start of a request. Needs state:write.
+func (l *Ledger) Begin(ctx context.Context, id dhruva.SessionID) (b Began, err error) {
+	p, err := principal(ctx, dhruva.StateWrite)
+	if err != nil {
+		return b, wrap("begin", err)
+	}
+	err = l.view(ctx, p, func(tx dhruva.Tx) error {
+		b, err = begin(tx, p, id)
+		return err
+	})
+	return b, wrap("begin", err)
+}
+
+func begin(tx dhruva.Tx, p dhruva.Principal, id dhruva.SessionID) (Began, error) {
+	s, err := liveSession(tx, p, id)
+	if err != nil {
+		return Began{}, err
+	}
+	e, err := tx.Epoch(s.Space)
+	return Began{Session: s, After: s.LastSeq, Generation: e.Generation}, err
+}
+
+// AppendExchange stores a message and its answer as two adjacent turns, makes
+// their sources and closes the receipt, in one Update. Without an answer it
+// stores no turn and only closes the receipt. A session that moved, or a space
+// that was cleared, since the request began is ErrFenced. Needs state:write.
+func (l *Ledger) AppendExchange(ctx context.Context, began Began, in Exchange) ([]dhruva.Turn, error) {
+	p, err := principal(ctx, dhruva.StateWrite)
+	if err != nil {
+		return nil, wrap("append", err)
+	}
+	space := began.Session.Space
+	turns, err := l.draftTurns(p, began, in)
+	if err != nil {
+		return nil, wrap("append", err)
+	}
+	receipt := l.finishing(ctx, p, in.Receipt, space)
+	var out []dhruva.Turn
+	err = l.update(ctx, p, space, func(tx dhruva.Tx) error {
+		out, err = l.appendExchange(tx, p, began, in, turns)
+		if err != nil || receipt == nil {
+			return err
+		}
+		r := *receipt
+		r.Session, r.Generation, r.TurnIDs = began.Session.ID, began.Generation, turnIDs(out)
+		return closeReceipt(tx, r)
+	})
+	if err != nil {
+		return nil, wrap("append", l.moved(ctx, p, began, err))
+	}
+	return out, nil
+}
+
+// draftTurns are the turns without their numbers; none when the call failed.
+func (l *Ledger) draftTurns(p dhruva.Principal, began Began, in Exchange) ([]dhruva.Turn, error) {
+	lim := l.limits()
+	if in.Assistant == nil || in.Assistant.Text == "" {
+		return nil, nil
+	}
+	if in.User.Text == "" {
+		return nil, fmt.Errorf("%w: the message is empty", dhruva.ErrInvalid)
+	}
+	if err := body("message", in.User.Text, lim.TurnBytes); err != nil {
+		return nil, err
+	}
+	now := l.now()
+	var out []dhruva.Turn
+	for _, u := range []Unit{in.User, *in.Assistant} {
+		t := l.turn(p, began.Session, u, now)
+		t.BeganAfter, t.Provider, t.Model = began.After, in.Provider, in.Model
+		out = append(out, t)
+	}
+	out[0].Role, out[1].Role = dhruva.RoleUser, dhruva.RoleAssistant
+	return out, nil
+}
+
+// turn is a captured text as a turn, without number and parent.
+func (l *Ledger) turn(p dhruva.Principal, s dhruva.Session, u Unit, at time.Time) dhruva.Turn {
+	text, cut := clean(u.Text, l.limits().TurnBytes)
+	return dhruva.Turn{
+		Tenant: p.Tenant, Space: s.Space, Session: s.ID, ID: dhruva.TurnID(dhruva.NewID()), Role: u.Role, Content: text,
+		Interim: u.Interim, Truncated: u.Truncated || cut, CreatedAt: at,
+	}
+}
+
+func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, in Exchange, drafts []dhruva.Turn) ([]dhruva.Turn, error) {
+	s, err := liveSession(tx, p, began.Session.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := current(tx, s.Space, began.Generation); err != nil {
+		return nil, err
+	}
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	out := append([]dhruva.Turn(nil), drafts...)
+	parent := began.After
+	for i := range out {
+		s.LastSeq++
+		out[i].Seq, out[i].Parent = s.LastSeq, parent
+		parent = s.LastSeq
+		if err := l.say(tx, p, out[i], began.Generation, visibleClass(out[i].Role), out[i].CreatedAt); err != nil {
+			return nil, err
+		}
+	}
+	s.Provider, s.Model, s.UpdatedAt = in.Provider, in.Model, out[0].CreatedAt
+	if title, err := label("title", in.Title, maxTitle, true); err == nil && title != "" {
+		s.Title = title
+	}
+	return out, tx.PutSession(s)
+}
+
+// moved tells a session that was attached elsewhere since the request began
+// from one that is gone: the answer belongs to a context that has ended.
+func (l *Ledger) moved(ctx context.Context, p dhruva.Principal, began Began, err error) error {
+	if !errors.Is(err, dhruva.ErrNotFound) {
+		return err
+	}
+	if s, e := l.locate(ctx, p, began.Session.ID); e == nil && s.Space != began.Session.Space {
+		return fmt.Errorf("%w: the session was attached to another space since this request began", dhruva.ErrFenced)
+	}
+	return err
+}
+
+// say appends a turn and makes its source.
+func (l *Ledger) say(tx dhruva.Tx, p dhruva.Principal, t dhruva.Turn, generation int64, class dhruva.SourceClass, event time.Time) error {
+	if err := tx.AppendTurn(t); err != nil {
+		return err
+	}
+	_, _, err := l.capture(tx, p, said{
+		space: t.Space, generation: generation, role: t.Role, class: class, text: t.Content, event: event, now: t.CreatedAt,
+		ref: dhruva.Reference{Session: t.Session, Seq: t.Seq},
+	})
+	return err
+}
+
+// visibleClass is the class of what was said in a live conversation.
+func visibleClass(r dhruva.Role) dhruva.SourceClass {
+	if r == dhruva.RoleUser {
+		return dhruva.ClassUserTyped
+	}
+	return dhruva.ClassAssistantVisible
+}
+
+func turnIDs(turns []dhruva.Turn) []dhruva.TurnID {
+	var out []dhruva.TurnID
+	for _, t := range turns {
+		out = append(out, t.ID)
+	}
+	return out
+}
+
+// ListTurns lists a session's turns after a number, ascending; limit 0 means
+// 100, at most 1,000. Needs state:read.
+func (l *Ledger) ListTurns(ctx context.Context, id dhruva.SessionID, after int64, limit int) (out []dhruva.Turn, err error) {
+	p, err := principal(ctx, dhruva.StateRead)
+	if err != nil {
+		return nil, wrap("list turns", err)
+	}
+	err = l.view(ctx, p, func(tx dhruva.Tx) error {
+		if _, err := liveSession(tx, p, id); err != nil {
+			return err
+		}
+		out, err = tx.ListTurns(dhruva.TurnQuery{Session: id, After: max(after, 0), Limit: dhruva.Page{Limit: limit}.Size()})
+		return err
+	})
+	return out, wrap("list turns", err)
+}
