@@ -52,6 +52,9 @@ func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) er
 	if err != nil {
 		return SendResult{}, err
 	}
+	for _, t := range out.Turns {
+		r.TurnIDs = append(r.TurnIDs, t.ID)
+	}
 	out.Receipt = r
 	return out, nil
 }
