@@ -32,6 +32,8 @@ type placedUnit struct {
 	human int
 	// last: this is the exchange itself, not history.
 	last bool
+	// silent: it makes no source.
+	silent bool
 }
 
 func (l *Ledger) conversation(ctx context.Context, p dhruva.Principal, in CaptureInput) (*conversation, error) {
@@ -78,7 +80,7 @@ func (c *conversation) arrange() error {
 	at := len(c.in.Chain) - humans
 	cut := max(0, len(units)-2-c.ledger.limits().History)
 	for i, u := range units {
-		pu := placedUnit{last: i == len(units)-1}
+		pu := placedUnit{last: i == len(units)-1, silent: u.NoSource}
 		if u.Role == dhruva.RoleUser {
 			at++
 			pu.human, pu.last = at, at == len(c.in.Chain)
@@ -286,6 +288,9 @@ func (w *writing) append(u placedUnit) error {
 		w.out.Turns = append(w.out.Turns, t.ID)
 	} else {
 		w.out.Backfilled++
+	}
+	if u.silent {
+		return nil
 	}
 	return w.source(t)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
@@ -15,6 +16,9 @@ type Unit struct {
 	Text string
 	// Interim: the text stood beside a tool call. Truncated: it was cut.
 	Interim, Truncated bool
+	// NoSource: keep it as a turn only, for answers that say back what was
+	// injected, so that memory does not feed on itself.
+	NoSource bool
 }
 
 // Began is what a request captures when it begins, so that its writes can be
@@ -135,13 +139,19 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 	if len(drafts) == 0 {
 		return nil, nil
 	}
-	out := append([]dhruva.Turn(nil), drafts...)
+	out := slices.Clone(drafts)
 	parent := began.After
 	for i := range out {
 		s.LastSeq++
 		out[i].Seq, out[i].Parent = s.LastSeq, parent
 		parent = s.LastSeq
-		if err := l.say(tx, p, out[i], began.Generation, visibleClass(out[i].Role), out[i].CreatedAt); err != nil {
+		if err := tx.AppendTurn(out[i]); err != nil {
+			return nil, err
+		}
+		if i == 1 && in.Assistant.NoSource || i == 0 && in.User.NoSource {
+			continue
+		}
+		if err := l.captureTurn(tx, p, out[i], began.Generation); err != nil {
 			return nil, err
 		}
 	}
@@ -164,13 +174,10 @@ func (l *Ledger) moved(ctx context.Context, p dhruva.Principal, began Began, err
 	return err
 }
 
-// say appends a turn and makes its source.
-func (l *Ledger) say(tx dhruva.Tx, p dhruva.Principal, t dhruva.Turn, generation int64, class dhruva.SourceClass, event time.Time) error {
-	if err := tx.AppendTurn(t); err != nil {
-		return err
-	}
+// captureTurn makes the source of a turn of a live conversation.
+func (l *Ledger) captureTurn(tx dhruva.Tx, p dhruva.Principal, t dhruva.Turn, generation int64) error {
 	_, _, err := l.capture(tx, p, said{
-		space: t.Space, generation: generation, role: t.Role, class: class, text: t.Content, event: event, now: t.CreatedAt,
+		space: t.Space, generation: generation, role: t.Role, class: visibleClass(t.Role), text: t.Content, event: t.CreatedAt, now: t.CreatedAt,
 		ref: dhruva.Reference{Session: t.Session, Seq: t.Seq},
 	})
 	return err
