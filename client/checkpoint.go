@@ -68,13 +68,13 @@ func (c *Client) Checkpoints(ctx context.Context, space string, f CheckpointFilt
 	q := url.Values{}
 	setIf(q, "branch", f.Branch)
 	setIf(q, "session", string(f.Session))
-	return call[List[Checkpoint]](ctx, c, http.MethodGet, "/spaces/"+url.PathEscape(space)+"/checkpoints"+pageQuery(f.Page, q), nil)
+	return call[List[Checkpoint]](ctx, c, http.MethodGet, spacePath(space)+"/checkpoints"+pageQuery(f.Page, q), nil)
 }
 
 // CreateCheckpoint saves a checkpoint; a branch that has moved on meanwhile is
 // dhruva.ErrConflict.
 func (c *Client) CreateCheckpoint(ctx context.Context, space string, in CheckpointInput) (Checkpoint, error) {
-	return call[Checkpoint](ctx, c, http.MethodPost, "/spaces/"+url.PathEscape(space)+"/checkpoints", in)
+	return call[Checkpoint](ctx, c, http.MethodPost, spacePath(space)+"/checkpoints", in)
 }
 
 // Checkpoint finds a checkpoint by its hash or a unique prefix of it.

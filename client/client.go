@@ -43,6 +43,8 @@ type List[T any] struct {
 type Health struct {
 	Status  string `json:"status"`
 	Version string `json:"version,omitempty"`
+	// Instance is random for each process that serves.
+	Instance string `json:"instance,omitempty"`
 }
 
 // Health asks a server how it is; it needs no key.

@@ -81,7 +81,7 @@ func TestProblemUnwrapsToTheSentinel(t *testing.T) {
 }
 
 func TestProblemCarriesCodeHintAndRequestID(t *testing.T) {
-	want := Problem{Type: "about:blank", Title: "Conflict", Status: 409, Code: "fenced", Detail: "closed", Hint: "read again", RequestID: "r1",
+	want := Problem{Type: "about:blank", Title: "Conflict", Status: 409, Code: "stale_generation", Detail: "closed", Hint: "read again", RequestID: "r1",
 		Errors: []Fault{{Location: "body.x", Message: "no"}}}
 	c := server(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(409)
@@ -96,7 +96,7 @@ func TestProblemCarriesCodeHintAndRequestID(t *testing.T) {
 		t.Fatal(diff)
 	}
 	if !errors.Is(err, dhruva.ErrFenced) {
-		t.Errorf("code fenced gives %v", errors.Unwrap(err))
+		t.Errorf("code stale_generation gives %v", errors.Unwrap(err))
 	}
 }
 

@@ -87,7 +87,7 @@ type Remembered struct {
 
 // Recall searches a space; an empty name is the key's own space.
 func (c *Client) Recall(ctx context.Context, space string, in RecallInput) (Recall, error) {
-	return call[Recall](ctx, c, http.MethodPost, "/spaces/"+url.PathEscape(space)+"/recall", in)
+	return call[Recall](ctx, c, http.MethodPost, spacePath(space)+"/recall", in)
 }
 
 // Read returns exact spans.
@@ -97,7 +97,34 @@ func (c *Client) Read(ctx context.Context, tokens []string) (ReadResults, error)
 
 // Remember stores a text in a space.
 func (c *Client) Remember(ctx context.Context, space string, in RememberInput) (Remembered, error) {
-	return call[Remembered](ctx, c, http.MethodPost, "/spaces/"+url.PathEscape(space)+"/remember", in)
+	return call[Remembered](ctx, c, http.MethodPost, spacePath(space)+"/remember", in)
+}
+
+// ImportInput is a conversation held elsewhere.
+type ImportInput struct {
+	Key   string       `json:"key" minLength:"1" doc:"Names the conversation in its origin; importing it again adds only what is new."`
+	Title string       `json:"title,omitempty"`
+	Turns []ImportTurn `json:"turns"`
+}
+
+// ImportTurn is one message of it.
+type ImportTurn struct {
+	Role    dhruva.Role `json:"role" enum:"user,assistant"`
+	Speaker string      `json:"speaker,omitempty"`
+	Text    string      `json:"text"`
+	Time    time.Time   `json:"time,omitzero" doc:"When it was said; leave out when unknown."`
+}
+
+// Imported counts turns.
+type Imported struct {
+	Session dhruva.SessionID `json:"session_id"`
+	New     int              `json:"new_turns"`
+	Skipped int              `json:"skipped" doc:"There already, or blank."`
+}
+
+// Import stores a conversation in a space. It may be repeated.
+func (c *Client) Import(ctx context.Context, space string, in ImportInput) (Imported, error) {
+	return call[Imported](ctx, c, http.MethodPost, spacePath(space)+"/import", in)
 }
 
 // Source is a captured text and the places that said it.
@@ -113,7 +140,7 @@ type Source struct {
 	Size       int                `json:"size" doc:"Bytes of the text."`
 	Time       time.Time          `json:"time" doc:"When it was said."`
 	CreatedAt  time.Time          `json:"created_at" doc:"When it was learned."`
-	Text       string             `json:"text,omitempty" doc:"Given for one source, not in lists."`
+	Text       string             `json:"text,omitempty" doc:"Whole for one source, the beginning in lists."`
 	References []Reference        `json:"references,omitempty"`
 }
 
@@ -137,12 +164,12 @@ func (c *Client) Sources(ctx context.Context, space string, f SourceFilter) (Lis
 	q := url.Values{}
 	setIf(q, "state", string(f.State))
 	setIf(q, "class", string(f.Class))
-	return call[List[Source]](ctx, c, http.MethodGet, "/spaces/"+url.PathEscape(space)+"/sources"+pageQuery(f.Page, q), nil)
+	return call[List[Source]](ctx, c, http.MethodGet, spacePath(space)+"/sources"+pageQuery(f.Page, q), nil)
 }
 
 // Source finds a source with its text.
 func (c *Client) Source(ctx context.Context, space string, id dhruva.SourceID) (Source, error) {
-	return call[Source](ctx, c, http.MethodGet, "/spaces/"+url.PathEscape(space)+"/sources/"+url.PathEscape(string(id)), nil)
+	return call[Source](ctx, c, http.MethodGet, spacePath(space)+"/sources/"+url.PathEscape(string(id)), nil)
 }
 
 // Receipt is the durable account of one request. It holds no text.

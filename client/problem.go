@@ -40,8 +40,7 @@ func (p *Problem) Error() string {
 
 // Unwrap is the sentinel error of the root package; nil for an internal error.
 func (p *Problem) Unwrap() error {
-	switch p.Code {
-	case "fenced":
+	if p.Code == "stale_generation" {
 		return dhruva.ErrFenced
 	}
 	return sentinels()[p.Status]

@@ -49,6 +49,7 @@ type SessionInput struct {
 	Title    string `json:"title,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
+	Seeded   string `json:"seeded_from,omitempty" doc:"Hash of a checkpoint; informational, bounds nothing."`
 }
 
 // MountInput mounts a checkpoint.
@@ -105,14 +106,14 @@ type Turn struct {
 func (c *Client) Sessions(ctx context.Context, space string, f SessionFilter) (List[Session], error) {
 	q := url.Values{}
 	setIf(q, "kind", string(f.Kind))
-	return call[List[Session]](ctx, c, http.MethodGet, "/spaces/"+url.PathEscape(space)+"/sessions"+pageQuery(f.Page, q), nil)
+	return call[List[Session]](ctx, c, http.MethodGet, spacePath(space)+"/sessions"+pageQuery(f.Page, q), nil)
 }
 
 // CreateSession makes a session in a space; an empty space makes a FRESH one.
 func (c *Client) CreateSession(ctx context.Context, space string, in SessionInput) (Session, error) {
 	path := "/sessions"
 	if space != "" {
-		path = "/spaces/" + url.PathEscape(space) + "/sessions"
+		path = spacePath(space) + "/sessions"
 	}
 	return call[Session](ctx, c, http.MethodPost, path, in)
 }

@@ -61,25 +61,33 @@ func (c *Client) CreateSpace(ctx context.Context, in SpaceInput) (Space, error) 
 
 // Space finds a space by id or name.
 func (c *Client) Space(ctx context.Context, space string) (Space, error) {
-	return call[Space](ctx, c, http.MethodGet, "/spaces/"+url.PathEscape(space), nil)
+	return call[Space](ctx, c, http.MethodGet, spacePath(space), nil)
 }
 
 // UpdateSpace changes a space.
 func (c *Client) UpdateSpace(ctx context.Context, space string, in SpacePatch) (Space, error) {
-	return call[Space](ctx, c, http.MethodPatch, "/spaces/"+url.PathEscape(space), in)
+	return call[Space](ctx, c, http.MethodPatch, spacePath(space), in)
 }
 
 // DeleteSpace hides a space; nothing in it is erased.
 func (c *Client) DeleteSpace(ctx context.Context, space string) error {
-	return c.none(ctx, http.MethodDelete, "/spaces/"+url.PathEscape(space))
+	return c.none(ctx, http.MethodDelete, spacePath(space))
 }
 
 // Branches lists the named heads of a space.
 func (c *Client) Branches(ctx context.Context, space string) (List[Branch], error) {
-	return call[List[Branch]](ctx, c, http.MethodGet, "/spaces/"+url.PathEscape(space)+"/branches", nil)
+	return call[List[Branch]](ctx, c, http.MethodGet, spacePath(space)+"/branches", nil)
 }
 
 // Verify recomputes every checkpoint of a space.
 func (c *Client) Verify(ctx context.Context, space string) (Verification, error) {
-	return call[Verification](ctx, c, http.MethodGet, "/spaces/"+url.PathEscape(space)+"/verify", nil)
+	return call[Verification](ctx, c, http.MethodGet, spacePath(space)+"/verify", nil)
+}
+
+// spacePath names a space; without a name it is the key's own.
+func spacePath(space string) string {
+	if space == "" {
+		space = "-"
+	}
+	return "/spaces/" + url.PathEscape(space)
 }

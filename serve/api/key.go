@@ -1,0 +1,84 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/auth"
+	"github.com/dhruva-memory/dhruva/client"
+)
+
+func (a *api) keyRoutes() {
+	tags := []string{"keys"}
+	route(a, huma.Operation{OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Summary: "Make a key; it is shown once", Tags: tags, DefaultStatus: http.StatusCreated}, a.createKey)
+	route(a, huma.Operation{OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Summary: "List keys", Tags: tags}, a.listKeys)
+	act(a, huma.Operation{OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{id}", Summary: "Revoke a key", Tags: tags}, a.revokeKey)
+}
+
+func (a *api) createKey(ctx context.Context, in *struct{ Body client.KeyInput }) (client.NewKey, error) {
+	b := in.Body
+	k := auth.KeyInput{Name: b.Name, Scopes: b.Scopes, Provider: b.Provider, Test: b.Test}
+	if b.ExpiresAt != nil {
+		k.ExpiresAt = dhruva.Micros(*b.ExpiresAt)
+	}
+	var err error
+	if k.Space, k.Spaces, err = a.keySpaces(ctx, b); err != nil {
+		return client.NewKey{}, err
+	}
+	row, secret, err := a.keys.Create(ctx, k)
+	if err != nil {
+		return client.NewKey{}, err
+	}
+	return client.NewKey{Secret: secret.Reveal(), Key: keyView(row)}, nil
+}
+
+// keySpaces turns the names of a new key's spaces into ids; its own space is
+// among those it may touch.
+func (a *api) keySpaces(ctx context.Context, in client.KeyInput) (own dhruva.SpaceID, all []dhruva.SpaceID, err error) {
+	if in.Space != "" {
+		s, err := a.space(ctx, in.Space)
+		if err != nil {
+			return "", nil, err
+		}
+		own, all = s.ID, []dhruva.SpaceID{s.ID}
+	}
+	for _, name := range in.Spaces {
+		s, err := a.space(ctx, name)
+		if err != nil {
+			return "", nil, err
+		}
+		if s.ID != own {
+			all = append(all, s.ID)
+		}
+	}
+	return own, all, nil
+}
+
+func (a *api) listKeys(ctx context.Context, in *pageIn) (client.List[client.Key], error) {
+	p := in.page()
+	rows, err := a.keys.List(ctx, p)
+	if err != nil {
+		return client.List[client.Key]{}, err
+	}
+	next := ""
+	if len(rows) == p.Size() {
+		next = string(rows[len(rows)-1].ID)
+	}
+	return list(rows, next, keyView), nil
+}
+
+func (a *api) revokeKey(ctx context.Context, in *struct {
+	ID dhruva.KeyID `path:"id"`
+}) error {
+	return a.keys.Revoke(ctx, in.ID)
+}
+
+func keyView(k dhruva.Key) client.Key {
+	return client.Key{
+		ID: k.ID, Name: k.Name, Label: k.Label, Test: k.Test, Scopes: k.Scopes, Space: k.Space, Spaces: k.Spaces,
+		Provider: k.Provider, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+	}
+}

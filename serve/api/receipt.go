@@ -1,0 +1,41 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/client"
+)
+
+func (a *api) receipts() {
+	tags := []string{"receipts"}
+	route(a, huma.Operation{OperationID: "list-receipts", Method: http.MethodGet, Path: "/receipts", Summary: "List receipts, newest first", Tags: tags}, a.listReceipts)
+	route(a, huma.Operation{OperationID: "show-receipt", Method: http.MethodGet, Path: "/receipts/{id}", Summary: "Show a receipt", Tags: tags}, a.showReceipt)
+}
+
+func (a *api) listReceipts(ctx context.Context, in *struct {
+	pageIn
+	Space   string           `query:"space" doc:"Id or name of a space."`
+	Session dhruva.SessionID `query:"session"`
+	Kind    string           `query:"kind" doc:"proxy, send, recall, read, remember, commit, mount or fork."`
+}) (client.List[client.Receipt], error) {
+	q := dhruva.ReceiptQuery{Session: in.Session, Kind: in.Kind, Page: in.page()}
+	if in.Space != "" {
+		s, err := a.space(ctx, in.Space)
+		if err != nil {
+			return client.List[client.Receipt]{}, err
+		}
+		q.Space = s.ID
+	}
+	rows, next, err := a.ledger.ListReceipts(ctx, q)
+	return list(rows, next, func(r dhruva.Receipt) client.Receipt { return r }), err
+}
+
+func (a *api) showReceipt(ctx context.Context, in *struct {
+	ID dhruva.ReceiptID `path:"id"`
+}) (client.Receipt, error) {
+	return a.ledger.Receipt(ctx, in.ID)
+}

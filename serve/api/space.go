@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/client"
+	"github.com/dhruva-memory/dhruva/ledger"
+)
+
+// ownSpace stands in a path for the key's own space.
+const ownSpace = "-"
+
+type spaceIn struct {
+	Space string `path:"space" doc:"Id or name of the space; - is the key's own, else the one named default."`
+}
+
+// space finds the space a path names.
+func (a *api) space(ctx context.Context, name string) (dhruva.Space, error) {
+	if name == ownSpace {
+		return a.memory.SpaceOf(ctx, "")
+	}
+	return a.ledger.Space(ctx, name)
+}
+
+func (a *api) spaces() {
+	route(a, huma.Operation{OperationID: "list-spaces", Method: http.MethodGet, Path: "/spaces", Summary: "List spaces", Tags: []string{"spaces"}}, a.listSpaces)
+	route(a, huma.Operation{OperationID: "create-space", Method: http.MethodPost, Path: "/spaces", Summary: "Make a space", Tags: []string{"spaces"}, DefaultStatus: http.StatusCreated}, a.createSpace)
+	route(a, huma.Operation{OperationID: "show-space", Method: http.MethodGet, Path: "/spaces/{space}", Summary: "Show a space", Tags: []string{"spaces"}}, a.showSpace)
+	route(a, huma.Operation{OperationID: "update-space", Method: http.MethodPatch, Path: "/spaces/{space}", Summary: "Change a space", Tags: []string{"spaces"}}, a.updateSpace)
+	act(a, huma.Operation{OperationID: "delete-space", Method: http.MethodDelete, Path: "/spaces/{space}", Summary: "Hide a space; nothing is erased", Tags: []string{"spaces"}}, a.deleteSpace)
+	route(a, huma.Operation{OperationID: "list-branches", Method: http.MethodGet, Path: "/spaces/{space}/branches", Summary: "List the named heads of a space", Tags: []string{"spaces"}}, a.listBranches)
+	route(a, huma.Operation{OperationID: "verify-space", Method: http.MethodGet, Path: "/spaces/{space}/verify", Summary: "Recompute every checkpoint of a space", Tags: []string{"spaces"}}, a.verifySpace)
+}
+
+func (a *api) listSpaces(ctx context.Context, in *pageIn) (client.List[client.Space], error) {
+	items, next, err := a.ledger.ListSpaces(ctx, in.page())
+	return list(items, next, spaceView), err
+}
+
+func (a *api) createSpace(ctx context.Context, in *struct{ Body client.SpaceInput }) (client.Space, error) {
+	s, err := a.ledger.CreateSpace(ctx, ledger.SpaceInput{
+		Name: in.Body.Name, Description: in.Body.Description, ProjectRoot: in.Body.ProjectRoot, Unique: in.Body.Unique,
+	})
+	return spaceView(s), err
+}
+
+func (a *api) showSpace(ctx context.Context, in *spaceIn) (client.Space, error) {
+	s, err := a.space(ctx, in.Space)
+	return spaceView(s), err
+}
+
+func (a *api) updateSpace(ctx context.Context, in *struct {
+	spaceIn
+	Body client.SpacePatch
+}) (client.Space, error) {
+	s, err := a.space(ctx, in.Space)
+	if err != nil {
+		return client.Space{}, err
+	}
+	s, err = a.ledger.UpdateSpace(ctx, s.ID, ledger.SpacePatch(in.Body))
+	return spaceView(s), err
+}
+
+func (a *api) deleteSpace(ctx context.Context, in *spaceIn) error {
+	s, err := a.ledger.Space(ctx, in.Space)
+	if err != nil {
+		return err
+	}
+	return a.ledger.DeleteSpace(ctx, s.ID)
+}
+
+func (a *api) listBranches(ctx context.Context, in *spaceIn) (client.List[client.Branch], error) {
+	s, err := a.space(ctx, in.Space)
+	if err != nil {
+		return client.List[client.Branch]{}, err
+	}
+	rows, err := a.ledger.Branches(ctx, s.ID)
+	return list(rows, "", branchView), err
+}
+
+func (a *api) verifySpace(ctx context.Context, in *spaceIn) (client.Verification, error) {
+	s, err := a.space(ctx, in.Space)
+	if err != nil {
+		return client.Verification{}, err
+	}
+	r, err := a.ledger.Verify(ctx, s.ID)
+	return client.Verification{OK: len(r.Failures) == 0, Checked: r.Checked, Problems: append([]string{}, r.Failures...)}, err
+}
+
+func spaceView(s dhruva.Space) client.Space {
+	return client.Space{
+		ID: s.ID, Name: s.Name, Description: s.Description, ProjectRoot: s.ProjectRoot,
+		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+	}
+}
+
+func branchView(b dhruva.Branch) client.Branch {
+	return client.Branch{Name: b.Name, Head: b.Head, Disposition: b.Disposition, UpdatedAt: b.UpdatedAt}
+}
