@@ -2,20 +2,39 @@ package recallbench
 
 import "slices"
 
+// Categories whose queries cannot be answered from the space, and the label
+// that should tell: adversarial ones credit a statement to the wrong person,
+// abstention ones ask for what was never said.
+const (
+	adversarial = "adversarial"
+	abstention  = "abstention"
+)
+
 // gate measures the label that the set has negatives for.
 func (r *Report) gate() *Gate {
-	var keep, warn []float64
+	var keep, warn, keepWeak, warnWeak []float64
 	for _, q := range r.queries {
-		if q.margin == nil {
-			continue
-		}
-		if q.Category == "adversarial" {
-			warn = append(warn, *q.margin)
-		} else if q.Metrics != nil {
-			keep = append(keep, *q.margin)
+		switch {
+		case q.Category == abstention:
+			warnWeak = append(warnWeak, q.restate)
+		case q.Category == adversarial:
+			warn = appendKnown(warn, q.margin)
+		case q.Metrics != nil:
+			keep = appendKnown(keep, q.margin)
+			keepWeak = append(keepWeak, q.restate)
 		}
 	}
+	if g := classify("restatement", keepWeak, warnWeak); g != nil {
+		return g
+	}
 	return classify("attribution margin", keep, warn)
+}
+
+func appendKnown(to []float64, v *float64) []float64 {
+	if v == nil {
+		return to
+	}
+	return append(to, *v)
 }
 
 // classify is nil when there is nothing to tell apart.

@@ -41,21 +41,23 @@ type Latency struct {
 // those that it should warn of, and the percentage of the latter that still
 // pass at the threshold where 90 percent of the answerable ones pass.
 type Gate struct {
-	Name        string  `json:"name"`
-	N           int     `json:"n"`
-	Negatives   int     `json:"negatives"`
+	Name        string  `json:"-"`
+	N           int     `json:"-"` // answerable queries
+	Negatives   int     `json:"-"`
 	AUROC       float64 `json:"auroc"`
 	FalseInject float64 `json:"false_inject_rate"`
 }
 
-// Report is the outcome of a run, in the shape of `dhruva bench recall --json`.
+// Report is the outcome of a run. It marshals to the object of `dhruva bench
+// recall --json`: rates in percent, AUROC in 0..1, gate null where the set has
+// nothing to tell apart.
 type Report struct {
 	Set        string             `json:"set"`
 	Unit       string             `json:"unit"`
 	N          int                `json:"n"`
-	NoGold     int                `json:"n_without_gold"`
-	Turns      int                `json:"turns"`
-	Profile    string             `json:"profile"`
+	NoGold     int                `json:"-"` // queries left out of the averages
+	Turns      int                `json:"-"`
+	Profile    string             `json:"-"`
 	Overall    Metrics            `json:"overall"`
 	Categories map[string]Metrics `json:"categories"`
 	Tokens     float64            `json:"tokens_per_query"`
@@ -171,6 +173,11 @@ func (s *space) ask(question string, o Options) (QueryResult, recall.Profile) {
 	if found.Attribution.Known {
 		res.margin = &found.Attribution.Margin
 	}
+	var texts []string
+	for _, ref := range res.Ranking {
+		texts = append(texts, s.texts[ref])
+	}
+	res.restate = s.index.Restatement(recall.Query{Text: question}, texts)
 	return res, found.Profile
 }
 
