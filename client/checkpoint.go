@@ -44,7 +44,7 @@ type Checkpoint struct {
 	Entities    []Item              `json:"entities"`
 	Artifacts   []Artifact          `json:"artifacts"`
 	Author      string              `json:"author"`
-	Window      *Window             `json:"window" nullable:"true" doc:"Turns it was drawn from; null when none."`
+	Window      *Window             `json:"window" doc:"Turns it was drawn from; null when none."`
 	CreatedAt   time.Time           `json:"created_at"`
 	Items       []ItemDetail        `json:"items" doc:"Everything stored, in canonical order."`
 }

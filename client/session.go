@@ -23,8 +23,8 @@ type Session struct {
 	Fresh      bool               `json:"fresh"`
 	Seeded     dhruva.Hash        `json:"seeded_from" doc:"Informational; bounds nothing."`
 	ForkedFrom dhruva.Hash        `json:"forked_from" doc:"Checkpoint a fork started from."`
-	ForkedTurn *TurnRef           `json:"forked_turn" nullable:"true" doc:"Turn a fork was taken from."`
-	Mount      *Mount             `json:"mount" nullable:"true" doc:"What is mounted; null when nothing is."`
+	ForkedTurn *TurnRef           `json:"forked_turn" doc:"Turn a fork was taken from."`
+	Mount      *Mount             `json:"mount" doc:"What is mounted; null when nothing is."`
 	LastSeq    int64              `json:"last_sequence_number"`
 	CreatedAt  time.Time          `json:"created_at"`
 	UpdatedAt  time.Time          `json:"updated_at"`

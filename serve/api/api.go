@@ -57,7 +57,18 @@ func New(c Config) http.Handler {
 	a.recall()
 	a.receipts()
 	a.keyRoutes()
+	a.nullable("Session", "mount", "forked_turn")
+	a.nullable("Checkpoint", "window")
 	return guard(c, edge.Routes(mux))
+}
+
+// nullable says of fields that hold an object that they may be null, which
+// huma has no tag for.
+func (a *api) nullable(schema string, fields ...string) {
+	s := a.huma.OpenAPI().Components.Schemas.Map()[schema]
+	for _, f := range fields {
+		s.Properties[f] = &huma.Schema{OneOf: []*huma.Schema{s.Properties[f], {Type: "null"}}}
+	}
 }
 
 func humaConfig(version string) huma.Config {

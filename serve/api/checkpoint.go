@@ -11,7 +11,8 @@ import (
 	"github.com/dhruva-memory/dhruva/ledger"
 )
 
-type checkpointIn struct {
+// InCheckpoint is the path of a checkpoint.
+type InCheckpoint struct {
 	Ref string `path:"hash" doc:"Hash of the checkpoint, or a unique prefix of at least 7 digits."`
 }
 
@@ -25,8 +26,8 @@ func (a *api) checkpoints() {
 }
 
 func (a *api) listCheckpoints(ctx context.Context, in *struct {
-	spaceIn
-	pageIn
+	InSpace
+	Paging
 	Branch  string           `query:"branch"`
 	Session dhruva.SessionID `query:"session" doc:"Only those drawn from this session."`
 }) (client.List[client.Checkpoint], error) {
@@ -39,7 +40,7 @@ func (a *api) listCheckpoints(ctx context.Context, in *struct {
 }
 
 func (a *api) createCheckpoint(ctx context.Context, in *struct {
-	spaceIn
+	InSpace
 	Body client.CheckpointInput
 }) (client.Checkpoint, error) {
 	s, err := a.space(ctx, in.Space)
@@ -50,18 +51,18 @@ func (a *api) createCheckpoint(ctx context.Context, in *struct {
 	return checkpointView(c), err
 }
 
-func (a *api) showCheckpoint(ctx context.Context, in *checkpointIn) (client.Checkpoint, error) {
+func (a *api) showCheckpoint(ctx context.Context, in *InCheckpoint) (client.Checkpoint, error) {
 	c, err := a.ledger.Checkpoint(ctx, in.Ref)
 	return checkpointView(c), err
 }
 
-func (a *api) checkpointTurns(ctx context.Context, in *checkpointIn) (client.List[client.Turn], error) {
+func (a *api) checkpointTurns(ctx context.Context, in *InCheckpoint) (client.List[client.Turn], error) {
 	rows, err := a.ledger.CheckpointTurns(ctx, in.Ref)
 	return list(rows, "", turnView), err
 }
 
 func (a *api) forkCheckpoint(ctx context.Context, in *struct {
-	checkpointIn
+	InCheckpoint
 	Body client.ForkInput
 }) (client.Session, error) {
 	return a.forked(ctx, ledger.ForkInput{Checkpoint: in.Ref}, in.Body)

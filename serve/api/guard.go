@@ -25,12 +25,13 @@ const bodyTime = 30 * time.Second
 // body. Only the description of the API itself is open.
 func guard(c Config, next http.Handler) http.Handler {
 	read := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, err := readBody(w, r, c.limit(r))
+		inner, err := readBody(w, r, c.limit(r))
 		if err != nil {
 			refuse(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r)
+		defer func() { r.Pattern = inner.Pattern }() // for the log line
+		next.ServeHTTP(w, inner)
 	})
 	closed := edge.Authenticated(c.Keys, edge.PlainBodies(read))
 	return edge.SecurityHeaders(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +90,36 @@ func strictJSON() huma.Format {
 			if !utf8.Valid(data) {
 				return errors.New("the body is not valid UTF-8")
 			}
-			return json.Unmarshal(data, v)
+			if err := json.Unmarshal(data, v); err != nil {
+				return err
+			}
+			if tree, ok := v.(*any); ok {
+				return exactNames(*tree)
+			}
+			return nil
 		},
 	}
+}
+
+// exactNames refuses capitals in field names: ours have none, and encoding/json
+// would take Name for name.
+func exactNames(tree any) error {
+	switch t := tree.(type) {
+	case []any:
+		for _, v := range t {
+			if err := exactNames(v); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for name, v := range t {
+			if strings.ToLower(name) != name {
+				return errors.New("field names are in lower case")
+			}
+			if err := exactNames(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -57,7 +57,7 @@ func (a *api) keySpaces(ctx context.Context, in client.KeyInput) (own dhruva.Spa
 	return own, all, nil
 }
 
-func (a *api) listKeys(ctx context.Context, in *pageIn) (client.List[client.Key], error) {
+func (a *api) listKeys(ctx context.Context, in *Paging) (client.List[client.Key], error) {
 	p := in.page()
 	rows, err := a.keys.List(ctx, p)
 	if err != nil {

@@ -26,7 +26,7 @@ func (a *api) recall() {
 }
 
 func (a *api) recallIn(ctx context.Context, in *struct {
-	spaceIn
+	InSpace
 	Body client.RecallInput
 }) (client.Recall, error) {
 	r, err := a.memory.RecallIn(ctx, memory.RecallInput{
@@ -49,7 +49,7 @@ func (a *api) read(ctx context.Context, in *struct{ Body client.ReadInput }) (cl
 }
 
 func (a *api) remember(ctx context.Context, in *struct {
-	spaceIn
+	InSpace
 	Body client.RememberInput
 }) (client.Remembered, error) {
 	r, err := a.memory.RememberIn(ctx, memory.RememberInput{
@@ -60,7 +60,7 @@ func (a *api) remember(ctx context.Context, in *struct {
 }
 
 func (a *api) importTurns(ctx context.Context, in *struct {
-	spaceIn
+	InSpace
 	Body client.ImportInput
 }) (client.Imported, error) {
 	s, err := a.space(ctx, in.Space)
@@ -75,8 +75,8 @@ func (a *api) importTurns(ctx context.Context, in *struct {
 }
 
 func (a *api) listSources(ctx context.Context, in *struct {
-	spaceIn
-	pageIn
+	InSpace
+	Paging
 	State dhruva.SourceState `query:"state" enum:"ready,held,purge_pending"`
 	Class dhruva.SourceClass `query:"class"`
 }) (client.List[client.Source], error) {
@@ -89,7 +89,7 @@ func (a *api) listSources(ctx context.Context, in *struct {
 }
 
 func (a *api) showSource(ctx context.Context, in *struct {
-	spaceIn
+	InSpace
 	ID dhruva.SourceID `path:"id" doc:"Id of the source."`
 }) (client.Source, error) {
 	s, err := a.space(ctx, in.Space)

@@ -5,13 +5,13 @@ import (
 	"github.com/dhruva-memory/dhruva/client"
 )
 
-// pageIn is the paging of every list.
-type pageIn struct {
+// Paging is the paging of every list.
+type Paging struct {
 	After string `query:"after" doc:"The next of the page before."`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"At most this many items. Default 100."`
 }
 
-func (p pageIn) page() dhruva.Page { return dhruva.Page{After: p.After, Limit: p.Limit} }
+func (p Paging) page() dhruva.Page { return dhruva.Page{After: p.After, Limit: p.Limit} }
 
 // list makes a page of views; its items are never null.
 func list[R, V any](rows []R, next string, view func(R) V) client.List[V] {

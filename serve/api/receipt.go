@@ -17,7 +17,7 @@ func (a *api) receipts() {
 }
 
 func (a *api) listReceipts(ctx context.Context, in *struct {
-	pageIn
+	Paging
 	Space   string           `query:"space" doc:"Id or name of a space."`
 	Session dhruva.SessionID `query:"session"`
 	Kind    string           `query:"kind" doc:"proxy, send, recall, read, remember, commit, mount or fork."`

@@ -21,7 +21,7 @@ import (
 const eventStream = "text/event-stream"
 
 type sendIn struct {
-	sessionIn
+	InSession
 	Accept string `header:"Accept" hidden:"true"`
 	Body   client.SendInput
 }

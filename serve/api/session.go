@@ -13,7 +13,8 @@ import (
 	"github.com/dhruva-memory/dhruva/ledger"
 )
 
-type sessionIn struct {
+// InSession is the path of a session.
+type InSession struct {
 	ID dhruva.SessionID `path:"id" doc:"Id of the session."`
 }
 
@@ -35,8 +36,8 @@ func (a *api) sessions() {
 }
 
 func (a *api) listSessions(ctx context.Context, in *struct {
-	spaceIn
-	pageIn
+	InSpace
+	Paging
 	Kind string `query:"kind" enum:"chat,proxy,notes"`
 }) (client.List[client.Session], error) {
 	s, err := a.space(ctx, in.Space)
@@ -48,7 +49,7 @@ func (a *api) listSessions(ctx context.Context, in *struct {
 }
 
 func (a *api) createSession(ctx context.Context, in *struct {
-	spaceIn
+	InSpace
 	Body client.SessionInput
 }) (client.Session, error) {
 	s, err := a.space(ctx, in.Space)
@@ -73,17 +74,17 @@ func (a *api) newSession(ctx context.Context, space dhruva.SpaceID, in client.Se
 	return sessionView(s), err
 }
 
-func (a *api) showSession(ctx context.Context, in *sessionIn) (client.Session, error) {
+func (a *api) showSession(ctx context.Context, in *InSession) (client.Session, error) {
 	s, err := a.ledger.Session(ctx, in.ID)
 	return sessionView(s), err
 }
 
-func (a *api) deleteSession(ctx context.Context, in *sessionIn) error {
+func (a *api) deleteSession(ctx context.Context, in *InSession) error {
 	return a.ledger.DeleteSession(ctx, in.ID)
 }
 
 func (a *api) attach(ctx context.Context, in *struct {
-	sessionIn
+	InSession
 	Body client.AttachInput
 }) (client.Session, error) {
 	space, err := a.space(ctx, in.Body.Space)
@@ -95,7 +96,7 @@ func (a *api) attach(ctx context.Context, in *struct {
 }
 
 func (a *api) setTitle(ctx context.Context, in *struct {
-	sessionIn
+	InSession
 	Body client.TitleInput
 }) (client.Session, error) {
 	if in.Body.Title == "" {
@@ -106,8 +107,8 @@ func (a *api) setTitle(ctx context.Context, in *struct {
 }
 
 func (a *api) listTurns(ctx context.Context, in *struct {
-	sessionIn
-	pageIn
+	InSession
+	Paging
 }) (client.List[client.Turn], error) {
 	after, err := turnCursor(in.After)
 	if err != nil {
@@ -137,20 +138,20 @@ func turnCursor(after string) (int64, error) {
 }
 
 func (a *api) mount(ctx context.Context, in *struct {
-	sessionIn
+	InSession
 	Body client.MountInput
 }) (client.Session, error) {
 	s, err := a.ledger.Mount(ctx, in.ID, in.Body.Checkpoint, in.Body.Depth)
 	return sessionView(s), err
 }
 
-func (a *api) unmount(ctx context.Context, in *sessionIn) (client.Session, error) {
+func (a *api) unmount(ctx context.Context, in *InSession) (client.Session, error) {
 	s, err := a.ledger.Unmount(ctx, in.ID)
 	return sessionView(s), err
 }
 
 func (a *api) fork(ctx context.Context, in *struct {
-	sessionIn
+	InSession
 	Body client.ForkInput
 }) (client.Session, error) {
 	if (in.Body.Checkpoint == "") == (in.Body.Turn == 0) {

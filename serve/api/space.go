@@ -14,7 +14,9 @@ import (
 // ownSpace stands in a path for the key's own space.
 const ownSpace = "-"
 
-type spaceIn struct {
+// InSpace is the path of a space. Like the other parts of inputs it is exported
+// because huma sees only those.
+type InSpace struct {
 	Space string `path:"space" doc:"Id or name of the space; - is the key's own, else the one named default."`
 }
 
@@ -36,7 +38,7 @@ func (a *api) spaces() {
 	route(a, huma.Operation{OperationID: "verify-space", Method: http.MethodGet, Path: "/spaces/{space}/verify", Summary: "Recompute every checkpoint of a space", Tags: []string{"spaces"}}, a.verifySpace)
 }
 
-func (a *api) listSpaces(ctx context.Context, in *pageIn) (client.List[client.Space], error) {
+func (a *api) listSpaces(ctx context.Context, in *Paging) (client.List[client.Space], error) {
 	items, next, err := a.ledger.ListSpaces(ctx, in.page())
 	return list(items, next, spaceView), err
 }
@@ -48,13 +50,13 @@ func (a *api) createSpace(ctx context.Context, in *struct{ Body client.SpaceInpu
 	return spaceView(s), err
 }
 
-func (a *api) showSpace(ctx context.Context, in *spaceIn) (client.Space, error) {
+func (a *api) showSpace(ctx context.Context, in *InSpace) (client.Space, error) {
 	s, err := a.space(ctx, in.Space)
 	return spaceView(s), err
 }
 
 func (a *api) updateSpace(ctx context.Context, in *struct {
-	spaceIn
+	InSpace
 	Body client.SpacePatch
 }) (client.Space, error) {
 	s, err := a.space(ctx, in.Space)
@@ -65,7 +67,7 @@ func (a *api) updateSpace(ctx context.Context, in *struct {
 	return spaceView(s), err
 }
 
-func (a *api) deleteSpace(ctx context.Context, in *spaceIn) error {
+func (a *api) deleteSpace(ctx context.Context, in *InSpace) error {
 	s, err := a.ledger.Space(ctx, in.Space)
 	if err != nil {
 		return err
@@ -73,7 +75,7 @@ func (a *api) deleteSpace(ctx context.Context, in *spaceIn) error {
 	return a.ledger.DeleteSpace(ctx, s.ID)
 }
 
-func (a *api) listBranches(ctx context.Context, in *spaceIn) (client.List[client.Branch], error) {
+func (a *api) listBranches(ctx context.Context, in *InSpace) (client.List[client.Branch], error) {
 	s, err := a.space(ctx, in.Space)
 	if err != nil {
 		return client.List[client.Branch]{}, err
@@ -82,7 +84,7 @@ func (a *api) listBranches(ctx context.Context, in *spaceIn) (client.List[client
 	return list(rows, "", branchView), err
 }
 
-func (a *api) verifySpace(ctx context.Context, in *spaceIn) (client.Verification, error) {
+func (a *api) verifySpace(ctx context.Context, in *InSpace) (client.Verification, error) {
 	s, err := a.space(ctx, in.Space)
 	if err != nil {
 		return client.Verification{}, err

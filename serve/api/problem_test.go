@@ -1,0 +1,198 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/auth"
+	"github.com/dhruva-memory/dhruva/client"
+)
+
+func wantProblem(t *testing.T, err error, status int, code string) {
+	t.Helper()
+	var p *client.Problem
+	if !errors.As(err, &p) {
+		t.Fatalf("error %v, want a problem %d %s", err, status, code)
+	}
+	if p.Status != status || p.Code != code {
+		t.Fatalf("problem %d %s (%s), want %d %s", p.Status, p.Code, p.Detail, status, code)
+	}
+	if p.RequestID == "" || p.Type == "" || p.Title == "" {
+		t.Errorf("problem without id, type or title: %+v", p)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	r := newRig(t)
+	must[client.Space](t)(r.CreateSpace(t.Context(), client.SpaceInput{Name: "twin"}))
+	must[client.Space](t)(r.CreateSpace(t.Context(), client.SpaceInput{Name: "twin"}))
+	must[client.Space](t)(r.CreateSpace(t.Context(), client.SpaceInput{Name: "one"}))
+	missing := dhruva.NewID()
+	for name, tt := range map[string]struct {
+		method, path, body string
+		header             []string
+		status             int
+		code, hint         string
+	}{
+		"no key":               {"GET", "/spaces", "", []string{"Authorization", ""}, 401, "unauthenticated", "key"},
+		"a wrong key":          {"GET", "/spaces", "", []string{"Authorization", "Bearer dhr_live_wrong"}, 401, "unauthenticated", "key"},
+		"two credentials":      {"GET", "/spaces", "", []string{"x-api-key", "dhr_live_other"}, 400, "malformed", ""},
+		"no such route":        {"GET", "/nothing", "", nil, 404, "no_route", ""},
+		"a later route":        {"GET", "/receipts/" + missing + "/proof", "", nil, 404, "no_route", ""},
+		"a wrong method":       {"PUT", "/spaces", "", nil, 405, "method_not_allowed", ""},
+		"a missing space":      {"GET", "/spaces/nowhere", "", nil, 404, "not_found", "check"},
+		"a missing session":    {"GET", "/sessions/" + missing, "", nil, 404, "not_found", "check"},
+		"a missing checkpoint": {"GET", "/checkpoints/abcdef0", "", nil, 404, "not_found", "check"},
+		"a short prefix":       {"GET", "/checkpoints/abc", "", nil, 422, "invalid", ""},
+		"a missing receipt":    {"GET", "/receipts/" + missing, "", nil, 404, "not_found", "check"},
+		"a missing source":     {"GET", "/spaces/one/sources/none", "", nil, 404, "not_found", "check"},
+		"a missing key":        {"DELETE", "/keys/" + missing, "", nil, 404, "not_found", "check"},
+		"an ambiguous name":    {"GET", "/spaces/twin", "", nil, 409, "conflict", ""},
+		"a taken name":         {"POST", "/spaces", `{"name":"one","unique":true}`, nil, 409, "conflict", ""},
+		"an unknown field":     {"POST", "/spaces", `{"name":"x","colour":"red"}`, nil, 422, "invalid", "body.colour"},
+		"a field in capitals":  {"POST", "/spaces", `{"Name":"x"}`, nil, 400, "malformed", ""},
+		"a missing field":      {"POST", "/spaces", `{}`, nil, 422, "invalid", ""},
+		"a wrong type":         {"POST", "/spaces", `{"name":1}`, nil, 422, "invalid", ""},
+		"no body":              {"POST", "/spaces", ``, nil, 400, "malformed", ""},
+		"broken JSON":          {"POST", "/spaces", `{"name":`, nil, 400, "malformed", ""},
+		"trailing JSON":        {"POST", "/spaces", `{"name":"x"}{}`, nil, 400, "malformed", ""},
+		"invalid UTF-8":        {"POST", "/spaces", "{\"name\":\"\xff\"}", nil, 400, "malformed", ""},
+		"another media type":   {"POST", "/spaces", `name=x`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "unsupported_media_type", ""},
+		"a coded body":         {"POST", "/spaces", `{"name":"x"}`, []string{"Content-Encoding", "gzip"}, 415, "unsupported_encoding", ""},
+		"a large body":         {"POST", "/spaces", `{"name":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413, "too_large", ""},
+		"an unknown parameter": {"GET", "/spaces?colour=red", "", nil, 422, "invalid", ""},
+		"too long a page":      {"GET", "/spaces?limit=1001", "", nil, 422, "invalid", ""},
+		"a page of nothing":    {"GET", "/spaces?limit=0", "", nil, 422, "invalid", ""},
+		"an idempotency key":   {"POST", "/spaces", `{"name":"x"}`, []string{"Idempotency-Key", "k"}, 422, "unsupported", "leave"},
+		"no tokens":            {"POST", "/read", `{"tokens":[]}`, nil, 422, "invalid", ""},
+		"an odd depth":         {"PUT", "/sessions/" + missing + "/mount", `{"checkpoint":"abcdef0","depth":2}`, nil, 422, "invalid", ""},
+		"an unknown right":     {"POST", "/keys", `{"scopes":["everything"]}`, nil, 422, "invalid", ""},
+		"a numeric decision":   {"POST", "/spaces/one/checkpoints", `{"decisions":[1]}`, nil, 422, "invalid", ""},
+		"a strange decision":   {"POST", "/spaces/one/checkpoints", `{"decisions":[{"text":"a","colour":1}]}`, nil, 422, "invalid", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, p, header := r.raw(tt.method, tt.path, tt.body, tt.header...)
+			if status != tt.status || p.Code != tt.code || p.Status != status {
+				t.Fatalf("%d %s (%s %+v), want %d %s", status, p.Code, p.Detail, p.Errors, tt.status, tt.code)
+			}
+			if p.RequestID == "" || p.RequestID != header.Get("X-Dhruva-Request-Id") {
+				t.Errorf("request id %q, header %q", p.RequestID, header.Get("X-Dhruva-Request-Id"))
+			}
+			if ct := header.Get("Content-Type"); ct != problemType {
+				t.Errorf("content type %q", ct)
+			}
+			if !strings.Contains(p.Hint, tt.hint) {
+				t.Errorf("hint %q lacks %q", p.Hint, tt.hint)
+			}
+			if tt.body != "" && len(tt.body) < 1000 && strings.Contains(p.Detail, tt.body) {
+				t.Errorf("the body is repeated: %q", p.Detail)
+			}
+		})
+	}
+}
+
+func TestForeignIDsAreNotFound(t *testing.T) {
+	r, ctx := newRig(t), t.Context()
+	mine := must[client.Space](t)(r.CreateSpace(ctx, client.SpaceInput{Name: "mine"}))
+	must[client.Space](t)(r.CreateSpace(ctx, client.SpaceInput{Name: "theirs"}))
+	session := must[client.Session](t)(r.CreateSession(ctx, "theirs", client.SessionInput{}))
+	must[client.SendResult](t)(r.Send(ctx, session.ID, client.SendInput{Message: "a secret plan"}))
+	saved := must[client.Checkpoint](t)(r.CreateCheckpoint(ctx, "theirs", client.CheckpointInput{Session: session.ID, Title: "secret"}))
+	fact := must[client.Remembered](t)(r.Remember(ctx, "theirs", client.RememberInput{Text: "The password of the vault is a secret."}))
+	found := must[client.Recall](t)(r.Recall(ctx, "theirs", client.RecallInput{Query: "password of the vault"}))
+	c := r.as(auth.KeyInput{Scopes: dhruva.KeyScopes(), Space: mine.ID})
+	for name, call := range map[string]func() error{
+		"space":    func() error { _, err := c.Space(ctx, "theirs"); return err },
+		"sessions": func() error { _, err := c.Sessions(ctx, "theirs", client.SessionFilter{}); return err },
+		"session":  func() error { _, err := c.Session(ctx, session.ID); return err },
+		"turns":    func() error { _, err := c.Turns(ctx, session.ID, 0, 0); return err },
+		"send":     func() error { _, err := c.Send(ctx, session.ID, client.SendInput{Message: "x"}); return err },
+		"preview":  func() error { _, err := c.Preview(ctx, session.ID, client.SendInput{Message: "x"}); return err },
+		"mount": func() error {
+			_, err := c.Mount(ctx, session.ID, client.MountInput{Checkpoint: saved.Hash.String()})
+			return err
+		},
+		"fork":       func() error { _, err := c.ForkCheckpoint(ctx, saved.Hash.String(), client.ForkInput{}); return err },
+		"checkpoint": func() error { _, err := c.Checkpoint(ctx, saved.Hash.String()); return err },
+		"its turns":  func() error { _, err := c.CheckpointTurns(ctx, saved.Hash.String()); return err },
+		"branches":   func() error { _, err := c.Branches(ctx, "theirs"); return err },
+		"verify":     func() error { _, err := c.Verify(ctx, "theirs"); return err },
+		"source":     func() error { _, err := c.Source(ctx, "theirs", fact.Source); return err },
+		"recall":     func() error { _, err := c.Recall(ctx, "theirs", client.RecallInput{Query: "x"}); return err },
+		"remember":   func() error { _, err := c.Remember(ctx, "theirs", client.RememberInput{Text: "x y z"}); return err },
+		"import":     func() error { _, err := c.Import(ctx, "theirs", client.ImportInput{Key: "k"}); return err },
+		"receipt":    func() error { _, err := c.Receipt(ctx, found.Receipt); return err },
+		"delete":     func() error { return c.DeleteSession(ctx, session.ID) },
+	} {
+		t.Run(name, func(t *testing.T) { wantProblem(t, call(), 404, "not_found") })
+	}
+	if len(found.Evidence) == 0 {
+		t.Fatal("nothing was recalled to try the token of")
+	}
+	if got := must[client.ReadResults](t)(c.Read(ctx, []string{found.Evidence[0].Token})); got.Results[0].Status != "not_found" || got.Results[0].Text != "" {
+		t.Errorf("a foreign token reads %+v", got)
+	}
+}
+
+// TestDocument loads the OpenAPI document and finds every route of this
+// milestone in it, and no other.
+func TestDocument(t *testing.T) {
+	r := newRig(t)
+	res, err := http.Get(r.url + client.Prefix + "/openapi.json") // without a key
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		OpenAPI string
+		Paths   map[string]map[string]struct {
+			OperationID string
+			Responses   map[string]json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(b, &doc); err != nil || !strings.HasPrefix(doc.OpenAPI, "3.1") {
+		t.Fatalf("%v: openapi %q", err, doc.OpenAPI)
+	}
+	var got []string
+	for path, methods := range doc.Paths {
+		for m, op := range methods {
+			got = append(got, strings.ToUpper(m)+" "+path)
+			if op.OperationID == "" || op.Responses["default"] == nil || len(op.Responses) < 2 {
+				t.Errorf("%s %s is not described: %+v", m, path, op)
+			}
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"DELETE /keys/{id}", "DELETE /sessions/{id}", "DELETE /sessions/{id}/mount", "DELETE /spaces/{space}",
+		"GET /checkpoints/{hash}", "GET /checkpoints/{hash}/turns", "GET /keys", "GET /receipts", "GET /receipts/{id}",
+		"GET /sessions/{id}", "GET /sessions/{id}/turns", "GET /spaces", "GET /spaces/{space}", "GET /spaces/{space}/branches",
+		"GET /spaces/{space}/checkpoints", "GET /spaces/{space}/sessions", "GET /spaces/{space}/sources",
+		"GET /spaces/{space}/sources/{id}", "GET /spaces/{space}/verify", "PATCH /spaces/{space}",
+		"POST /checkpoints/{hash}/fork", "POST /keys", "POST /read", "POST /sessions", "POST /sessions/{id}/fork",
+		"POST /sessions/{id}/preview", "POST /sessions/{id}/send", "POST /sessions/{id}/title", "POST /spaces",
+		"POST /spaces/{space}/checkpoints", "POST /spaces/{space}/import", "POST /spaces/{space}/recall",
+		"POST /spaces/{space}/remember", "POST /spaces/{space}/sessions", "PUT /sessions/{id}/attach", "PUT /sessions/{id}/mount",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("routes: %s", diff)
+	}
+	for _, ref := range strings.Split(string(b), `"$ref":"#/components/schemas/`)[1:] {
+		name, _, _ := strings.Cut(ref, `"`)
+		if !strings.Contains(string(b), `"`+name+`":{`) {
+			t.Errorf("schema %s is missing", name)
+		}
+	}
+}
