@@ -166,7 +166,7 @@ func (w *writing) open() (err error) {
 	}
 	w.after = w.session.LastSeq
 	if in.Began != nil && in.Began.Session.ID == w.session.ID {
-		w.after = min(w.after, in.Began.After)
+		w.after = min(w.after, boundary(*in.Began, w.session))
 	}
 	w.out.Session = w.session.ID
 	return nil

@@ -112,7 +112,7 @@ func (l *Ledger) draftTurns(p dhruva.Principal, began Began, in Exchange) ([]dhr
 	var out []dhruva.Turn
 	for _, u := range []Unit{in.User, *in.Assistant} {
 		t := l.turn(p, began.Session, u, now)
-		t.BeganAfter, t.Provider, t.Model = began.After, in.Provider, in.Model
+		t.Provider, t.Model = in.Provider, in.Model
 		out = append(out, t)
 	}
 	out[0].Role, out[1].Role = dhruva.RoleUser, dhruva.RoleAssistant
@@ -140,10 +140,10 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 		return nil, nil
 	}
 	out := slices.Clone(drafts)
-	parent := began.After
+	parent, after := began.After, boundary(began, s)
 	for i := range out {
 		s.LastSeq++
-		out[i].Seq, out[i].Parent = s.LastSeq, parent
+		out[i].Seq, out[i].Parent, out[i].BeganAfter = s.LastSeq, parent, after
 		parent = s.LastSeq
 		if err := tx.AppendTurn(out[i]); err != nil {
 			return nil, err
@@ -160,6 +160,17 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 		s.Title = title
 	}
 	return out, tx.PutSession(s)
+}
+
+// boundary is the number after which a request counts as begun, for a session
+// as it is when the request's turns are stored. A request that was on its way
+// when a mount was made saw the state before it, also when no turn came between
+// its beginning and the mount; so it counts as begun before the mount's base.
+func boundary(began Began, s dhruva.Session) int64 {
+	if s.Mount != nil && (began.Session.Mount == nil || *s.Mount != *began.Session.Mount) {
+		return min(began.After, s.Mount.Base-1)
+	}
+	return began.After
 }
 
 // moved tells a session that was attached elsewhere since the request began
