@@ -69,7 +69,8 @@ func captureInput(in CaptureInput, r *dhruva.Receipt) ledger.CaptureInput {
 	}
 	o := in.Observation
 	if o.Terminal == dhruva.TerminalCompleted && strings.TrimSpace(o.Text) != "" {
-		out.Assistant = &ledger.Unit{Role: dhruva.RoleAssistant, Text: o.Text, Interim: o.Interim, Truncated: o.Truncated}
+		out.Assistant = &ledger.Unit{Role: dhruva.RoleAssistant, Text: o.Text, Interim: o.Interim, Truncated: o.Truncated,
+			NoSource: echoes(o.Text, in.Prepared.Plan)}
 	}
 	return out
 }
