@@ -70,18 +70,26 @@ func captureInput(in CaptureInput, r *dhruva.Receipt) ledger.CaptureInput {
 	o := in.Observation
 	if o.Terminal == dhruva.TerminalCompleted && strings.TrimSpace(o.Text) != "" {
 		out.Assistant = &ledger.Unit{Role: dhruva.RoleAssistant, Text: o.Text, Interim: o.Interim, Truncated: o.Truncated,
-			NoSource: echoes(o.Text, in.Prepared.Plan)}
+			NoSource: echoes(o.Text, injected(in.Prepared.Plan))}
 	}
 	return out
 }
 
-// echoes reports an answer that only says back what was injected: every
-// sentence of it that carries anything stands in the block. Such an answer is
-// kept as a turn and makes no source, so that memory does not feed on itself.
-func echoes(text string, plan dhruva.Plan) bool {
-	var shown []string
+func injected(plan dhruva.Plan) (texts []string) {
 	for _, e := range plan.Edits {
-		shown = append(shown, strings.ToLower(dhruva.Normalize(e.Text)))
+		texts = append(texts, e.Text)
+	}
+	return texts
+}
+
+// echoes reports an answer that only says back what memory put before the
+// model: every sentence of it that carries anything stands there. Such an
+// answer is kept as a turn and makes no source, so that memory does not feed
+// on itself.
+func echoes(text string, given []string) bool {
+	var shown []string
+	for _, g := range given {
+		shown = append(shown, strings.ToLower(dhruva.Normalize(g)))
 	}
 	if len(shown) == 0 {
 		return false

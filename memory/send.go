@@ -46,7 +46,7 @@ func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) er
 	// caller's patience.
 	out.Turns, err = m.Ledger.AppendExchange(context.WithoutCancel(ctx), began, ledger.Exchange{
 		User:      ledger.Unit{Role: dhruva.RoleUser, Text: in.Message},
-		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength},
+		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength, NoSource: echoes(reply.Text, snippets(view.Evidence))},
 		Provider:  view.Provider, Model: view.Model, Receipt: &r,
 	})
 	if err != nil {
@@ -264,4 +264,11 @@ func used(state *ledger.Context, turns []dhruva.Turn, left int, ev []dhruva.Evid
 		c.Turns = append(c.Turns, t.Seq)
 	}
 	return c
+}
+
+func snippets(ev []dhruva.Evidence) (texts []string) {
+	for _, e := range ev {
+		texts = append(texts, e.Snippet)
+	}
+	return texts
 }
