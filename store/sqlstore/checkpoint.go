@@ -1,0 +1,214 @@
+package sqlstore
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+const (
+	checkpointColumns = `tenant, space, hash, id, parents, branch, created_at, author, window_session, window_base,
+		window_through, generation`
+	selectCheckpoints     = "SELECT " + checkpointColumns + " FROM checkpoints WHERE tenant = $1"
+	selectCheckpoint      = selectCheckpoints + " AND hash = $2"
+	selectCheckpointByID  = selectCheckpoints + " AND id = $2"
+	checkpointsPrefixed   = " AND hash >= $3 AND hash <= $4 ORDER BY hash LIMIT $5"
+	prefixedInSpace       = selectCheckpoints + " AND space = $2" + checkpointsPrefixed
+	prefixedInAll         = selectCheckpoints + " AND $2 = ''" + checkpointsPrefixed
+	recentCheckpoints     = " AND ($3 = '' OR branch = $3) AND ($4 = '' OR window_session = $4) AND (created_at, hash) < ($5, $6) ORDER BY created_at DESC, hash DESC LIMIT $7"
+	recentInSpace         = selectCheckpoints + " AND space = $2" + recentCheckpoints
+	recentInAll           = selectCheckpoints + " AND $2 = ''" + recentCheckpoints
+	insertCheckpoint      = "INSERT INTO checkpoints (" + checkpointColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING"
+	itemColumns           = "id, kind, text, attrs, cites, salt, digest, redacted"
+	selectCheckpointItems = "SELECT " + itemColumns + " FROM checkpoint_items WHERE tenant = $1 AND space = $2 AND checkpoint = $3 ORDER BY ord"
+	insertCheckpointItem  = "INSERT INTO checkpoint_items (tenant, space, checkpoint, ord, " + itemColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+
+	branchColumns  = "space, name, head, disposition, updated_at"
+	selectBranches = "SELECT " + branchColumns + " FROM branches WHERE tenant = $1 AND space = $2"
+	selectBranch   = selectBranches + " AND name = $3"
+	listBranches   = selectBranches + " ORDER BY name"
+	insertBranch   = "INSERT INTO branches (tenant, " + branchColumns + ") VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING"
+	// One ON CONFLICT ... WHERE for both would insert when it expects a head and
+	// there is no row.
+	updateBranch = "UPDATE branches SET head = $1, disposition = $2, updated_at = $3 WHERE tenant = $4 AND space = $5 AND name = $6 AND head = $7"
+)
+
+func scanCheckpoint(r scanner) (row dhruva.Checkpoint, err error) {
+	return row, r.Scan(&row.Tenant, &row.Space, hash{&row.Hash}, &row.ID, document{&row.Parents}, &row.Branch,
+		micros{&row.CreatedAt}, &row.Author, &row.Window.Session, &row.Window.Base, &row.Window.Through, &row.Generation)
+}
+
+func scanItem(r scanner) (row dhruva.Item, err error) {
+	var salt []byte
+	err = r.Scan(&row.ID, &row.Kind, &row.Text, document{&row.Attrs}, document{&row.Cites}, &salt, hash{&row.Digest}, &row.Redacted)
+	if err == nil && len(salt) != len(row.Salt) {
+		return row, fmt.Errorf("salt of %d bytes", len(salt))
+	}
+	copy(row.Salt[:], salt)
+	return row, err
+}
+
+// withItems completes those checkpoints that the scopes cover.
+func (t *tx) withItems(rows []dhruva.Checkpoint, err error) ([]dhruva.Checkpoint, error) {
+	var out []dhruva.Checkpoint
+	for _, row := range rows {
+		if !t.covers(row.Tenant, row.Space) {
+			continue
+		}
+		if row.Items, err = collect(t, "checkpoint items", scanItem, selectCheckpointItems,
+			string(row.Tenant), string(row.Space), digest(row.Hash)); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, err
+}
+
+func (t *tx) checkpoint(query string, key any) (dhruva.Checkpoint, error) {
+	rows, err := t.withItems(collect(t, "checkpoint", scanCheckpoint, query, string(t.tenant), key))
+	if err != nil {
+		return dhruva.Checkpoint{}, err
+	}
+	if len(rows) == 0 {
+		return absent[dhruva.Checkpoint]("checkpoint")
+	}
+	return rows[0], nil
+}
+
+func (t *tx) Checkpoint(h dhruva.Hash) (dhruva.Checkpoint, error) {
+	return t.checkpoint(selectCheckpoint, digest(h))
+}
+
+func (t *tx) CheckpointByID(id dhruva.CheckpointID) (dhruva.Checkpoint, error) {
+	return t.checkpoint(selectCheckpointByID, string(id))
+}
+
+func byHash(a, b dhruva.Checkpoint) int { return bytes.Compare(a.Hash[:], b.Hash[:]) }
+
+// prefixRange is the lowest and the highest hash that begin with a prefix.
+func prefixRange(prefix string) (low, high []byte, ok bool) {
+	const digits = 2 * len(dhruva.Hash{})
+	if len(prefix) > digits || strings.Trim(prefix, "0123456789abcdef") != "" {
+		return nil, nil, false
+	}
+	low, _ = hex.DecodeString(prefix + strings.Repeat("0", digits-len(prefix)))
+	high, _ = hex.DecodeString(prefix + strings.Repeat("f", digits-len(prefix)))
+	return low, high, true
+}
+
+func (t *tx) CheckpointsByPrefix(prefix string, limit int) ([]dhruva.Checkpoint, error) {
+	low, high, ok := prefixRange(prefix)
+	if !ok || limit <= 0 {
+		return nil, nil
+	}
+	return t.withItems(gather(t, "", limit, byHash, func(s dhruva.SpaceID) ([]dhruva.Checkpoint, error) {
+		query := prefixedInSpace
+		if s == "" {
+			query = prefixedInAll
+		}
+		return collect(t, "checkpoints", scanCheckpoint, query, string(t.tenant), string(s), low, high, limit)
+	}))
+}
+
+// PutCheckpoint: hash and id are each unique within the tenant.
+func (t *tx) PutCheckpoint(row dhruva.Checkpoint) error {
+	if err := row.Validate(); err != nil {
+		return invalid("checkpoint", err)
+	}
+	if err := t.allow("checkpoint", t.covers(row.Tenant, row.Space), 1+len(row.Items)); err != nil {
+		return err
+	}
+	row = row.Canonical()
+	n, err := t.exec("put checkpoint", insertCheckpoint, string(row.Tenant), string(row.Space), digest(row.Hash), string(row.ID),
+		asJSON(row.Parents), row.Branch, row.CreatedAt.UnixMicro(), row.Author, string(row.Window.Session),
+		row.Window.Base, row.Window.Through, row.Generation)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return conflict("checkpoint")
+	}
+	return t.putItems(row)
+}
+
+func (t *tx) putItems(row dhruva.Checkpoint) error {
+	for n, i := range row.Items {
+		if _, err := t.exec("put checkpoint item", insertCheckpointItem, string(row.Tenant), string(row.Space), digest(row.Hash), n,
+			string(i.ID), string(i.Kind), i.Text, asJSON(i.Attrs), asJSON(i.Cites), i.Salt[:], digest(i.Digest), flag(i.Redacted)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newestCheckpoint orders by descending (CreatedAt, Hash).
+func newestCheckpoint(a, b dhruva.Checkpoint) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), byHash(b, a))
+}
+
+func (t *tx) ListCheckpoints(q dhruva.CheckpointQuery) ([]dhruva.Checkpoint, error) {
+	before, at := int64(math.MaxInt64), []byte{}
+	if q.After != "" {
+		h, err := dhruva.ParseHash(q.After)
+		if err != nil {
+			return nil, invalid("checkpoint cursor", err)
+		}
+		row, err := t.Checkpoint(h)
+		if err != nil {
+			return nil, unlessAbsent(err)
+		}
+		before, at = row.CreatedAt.UnixMicro(), digest(h)
+	}
+	return t.withItems(gather(t, q.Space, q.Size(), newestCheckpoint, func(s dhruva.SpaceID) ([]dhruva.Checkpoint, error) {
+		query := recentInSpace
+		if s == "" {
+			query = recentInAll
+		}
+		return collect(t, "checkpoints", scanCheckpoint, query, string(t.tenant), string(s), q.Branch, string(q.Session), before, at, q.Size())
+	}))
+}
+
+func scanBranch(r scanner) (row dhruva.Branch, err error) {
+	return row, r.Scan(&row.Space, &row.Name, hash{&row.Head}, &row.Disposition, micros{&row.UpdatedAt})
+}
+
+func (t *tx) Branch(s dhruva.SpaceID, name string) (dhruva.Branch, error) {
+	if !t.space(s) {
+		return absent[dhruva.Branch]("branch")
+	}
+	return one(t, "branch", scanBranch, selectBranch, string(t.tenant), string(s), name)
+}
+
+func (t *tx) ListBranches(s dhruva.SpaceID) ([]dhruva.Branch, error) {
+	if !t.space(s) {
+		return nil, nil
+	}
+	return collect(t, "branches", scanBranch, listBranches, string(t.tenant), string(s))
+}
+
+func (t *tx) SwapBranch(row dhruva.Branch, old dhruva.Hash) error {
+	if err := row.Validate(); err != nil {
+		return invalid("branch", err)
+	}
+	if err := t.allow("branch", t.space(row.Space), 1); err != nil {
+		return err
+	}
+	n, err := t.swap(row, old)
+	if err == nil && n == 0 {
+		return conflict("branch")
+	}
+	return err
+}
+
+func (t *tx) swap(row dhruva.Branch, old dhruva.Hash) (int64, error) {
+	tenant, space, head, at := string(t.tenant), string(row.Space), digest(row.Head), row.UpdatedAt.UnixMicro()
+	if old.IsZero() {
+		return t.exec("put branch", insertBranch, tenant, space, row.Name, head, row.Disposition, at)
+	}
+	return t.exec("put branch", updateBranch, head, row.Disposition, at, tenant, space, row.Name, digest(old))
+}

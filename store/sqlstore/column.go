@@ -1,0 +1,97 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// Forms of values in columns.
+
+// micros reads a time column.
+type micros struct{ t *time.Time }
+
+// Scan implements sql.Scanner; NULL is the zero time.
+func (m micros) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		*m.t = time.Time{}
+	case int64:
+		*m.t = time.UnixMicro(v).UTC()
+	default:
+		return fmt.Errorf("time column holds %T", v)
+	}
+	return nil
+}
+
+// optional is a time that may be absent in meaning.
+func optional(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// hash reads a hash column.
+type hash struct{ h *dhruva.Hash }
+
+// Scan implements sql.Scanner; empty and NULL are the absent hash.
+func (h hash) Scan(v any) error {
+	*h.h = dhruva.Hash{}
+	b, ok := v.([]byte)
+	if v != nil && !ok || len(b) != 0 && len(b) != len(h.h) {
+		return fmt.Errorf("hash column holds %T of %d bytes", v, len(b))
+	}
+	copy(h.h[:], b)
+	return nil
+}
+
+// digest is the column form of a hash.
+func digest(h dhruva.Hash) []byte {
+	if h.IsZero() {
+		return []byte{}
+	}
+	return h[:]
+}
+
+// flag is the column form of a bool.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// blob is the column form of bytes; nil is not NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// document reads a JSON column.
+type document struct{ into any }
+
+// Scan implements sql.Scanner.
+func (d document) Scan(v any) error {
+	switch v := v.(type) {
+	case string:
+		return json.Unmarshal([]byte(v), d.into)
+	case []byte:
+		return json.Unmarshal(v, d.into)
+	}
+	return fmt.Errorf("JSON column holds %T", v)
+}
+
+// asJSON is the column form of a list or a document. What it is given was
+// validated, so it can be encoded.
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("sqlstore: %T cannot be JSON: %v", v, err))
+	}
+	return string(b)
+}

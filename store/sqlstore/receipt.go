@@ -1,0 +1,68 @@
+package sqlstore
+
+import (
+	"cmp"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+const (
+	selectReceipts = "SELECT doc FROM receipts WHERE tenant = $1"
+	selectReceipt  = selectReceipts + " AND id = $2"
+	receiptSpace   = "SELECT space FROM receipts WHERE tenant = $1 AND id = $2"
+	upsertReceipt  = `INSERT INTO receipts (tenant, id, space, session, kind, doc) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (tenant, id) DO UPDATE SET space = excluded.space, session = excluded.session,
+		kind = excluded.kind, doc = excluded.doc`
+	newestReceipts    = " AND ($4 = '' OR kind = $4) AND ($5 = '' OR id < $5) ORDER BY id DESC LIMIT $6"
+	receiptsOfAll     = selectReceipts + " AND $2 = '' AND $3 = ''" + newestReceipts
+	receiptsOfSpace   = selectReceipts + " AND space = $2 AND $3 = ''" + newestReceipts
+	receiptsOfSession = selectReceipts + " AND ($2 = '' OR space = $2) AND session = $3 AND session <> ''" + newestReceipts
+)
+
+func scanReceipt(r scanner) (row dhruva.Receipt, err error) {
+	err = r.Scan(document{&row})
+	return row.Canonical(), err
+}
+
+func (t *tx) Receipt(id dhruva.ReceiptID) (dhruva.Receipt, error) {
+	row, err := one(t, "receipt", scanReceipt, selectReceipt, string(t.tenant), string(id))
+	if err == nil && !t.covers(row.Tenant, row.Space) {
+		return absent[dhruva.Receipt]("receipt")
+	}
+	return row, err
+}
+
+// PutReceipt needs the place of the receipt that it replaces, too.
+func (t *tx) PutReceipt(row dhruva.Receipt) error {
+	if err := row.Validate(); err != nil {
+		return invalid("receipt", err)
+	}
+	covered := !t.dead && t.covers(row.Tenant, row.Space)
+	if covered && !t.whole {
+		old, err := collect(t, "receipt", scanSpaceID, receiptSpace, string(t.tenant), string(row.ID))
+		if err != nil {
+			return err
+		}
+		covered = len(old) == 0 || t.space(old[0])
+	}
+	if err := t.allow("receipt", covered, 1); err != nil {
+		return err
+	}
+	row = row.Canonical()
+	_, err := t.exec("put receipt", upsertReceipt, string(row.Tenant), string(row.ID), string(row.Space), string(row.Session), row.Kind, asJSON(row))
+	return err
+}
+
+func (t *tx) ListReceipts(q dhruva.ReceiptQuery) ([]dhruva.Receipt, error) {
+	newest := func(a, b dhruva.Receipt) int { return cmp.Compare(b.ID, a.ID) }
+	return gather(t, q.Space, q.Size(), newest, func(s dhruva.SpaceID) ([]dhruva.Receipt, error) {
+		query := receiptsOfSpace
+		switch {
+		case q.Session != "":
+			query = receiptsOfSession
+		case s == "":
+			query = receiptsOfAll
+		}
+		return collect(t, "receipts", scanReceipt, query, string(t.tenant), string(s), string(q.Session), q.Kind, q.After, q.Size())
+	})
+}

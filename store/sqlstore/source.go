@@ -1,0 +1,123 @@
+package sqlstore
+
+import "github.com/dhruva-memory/dhruva"
+
+const (
+	sourceColumns = "tenant, space, generation, id, class, state, held_for, role, digest, size, event_time, created_at, mac, kid"
+	selectSources = "SELECT " + sourceColumns + " FROM sources WHERE tenant = $1 AND space = $2 AND generation = $3"
+	selectSource  = selectSources + " AND id = $4"
+	listSources   = selectSources + " AND id > $4 AND ($5 = '' OR state = $5) AND ($6 = '' OR class = $6) ORDER BY id LIMIT $7"
+	countSources  = "SELECT count(*) FROM sources WHERE tenant = $1 AND space = $2 AND generation = $3"
+	upsertSource  = "INSERT INTO sources (" + sourceColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+		ON CONFLICT (tenant, space, generation, id) DO UPDATE SET class = excluded.class, state = excluded.state,
+		held_for = excluded.held_for, role = excluded.role, digest = excluded.digest, size = excluded.size,
+		event_time = excluded.event_time, created_at = excluded.created_at, mac = excluded.mac, kid = excluded.kid`
+
+	referenceColumns = "space, generation, source, session, seq, checkpoint, item"
+	ofSource         = " FROM source_references WHERE tenant = $1 AND space = $2 AND generation = $3 AND source = $4"
+	selectReferences = "SELECT " + referenceColumns + ofSource + " ORDER BY ord"
+	insertReference  = "INSERT INTO source_references (tenant, " + referenceColumns + `, ord)
+		SELECT $1, $2, $3, $4, $5, $6, $7, $8, coalesce(max(ord), 0) + 1` + ofSource + " ON CONFLICT DO NOTHING"
+	sourcesOfTurn = "SELECT DISTINCT source FROM source_references WHERE tenant = $1 AND space = $2 AND generation = $3 AND session = $4 AND seq = $5 ORDER BY source"
+
+	selectTombstone = "SELECT space, generation, source, state, created_at FROM tombstones WHERE tenant = $1 AND space = $2 AND generation = $3 AND source = $4"
+	upsertTombstone = `INSERT INTO tombstones (tenant, space, generation, source, state, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (tenant, space, generation, source) DO UPDATE SET state = excluded.state, created_at = excluded.created_at`
+)
+
+func scanSource(r scanner) (row dhruva.Source, err error) {
+	err = r.Scan(&row.Tenant, &row.Space, &row.Generation, &row.ID, &row.Class, &row.State, &row.HeldFor, &row.Role,
+		hash{&row.Digest}, &row.Size, micros{&row.EventTime}, micros{&row.CreatedAt}, &row.MAC, &row.KID)
+	if len(row.MAC) == 0 {
+		row.MAC = nil
+	}
+	return row, err
+}
+
+func (t *tx) Source(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.Source, error) {
+	if !t.space(s) {
+		return absent[dhruva.Source]("source")
+	}
+	return one(t, "source", scanSource, selectSource, string(t.tenant), string(s), g, string(id))
+}
+
+func (t *tx) PutSource(row dhruva.Source) error {
+	if err := row.Validate(); err != nil {
+		return invalid("source", err)
+	}
+	if err := t.allow("source", t.covers(row.Tenant, row.Space), 1); err != nil {
+		return err
+	}
+	_, err := t.exec("put source", upsertSource, string(row.Tenant), string(row.Space), row.Generation, string(row.ID),
+		string(row.Class), string(row.State), row.HeldFor, string(row.Role), digest(row.Digest), row.Size,
+		row.EventTime.UnixMicro(), row.CreatedAt.UnixMicro(), blob(row.MAC), row.KID)
+	return err
+}
+
+func (t *tx) ListSources(q dhruva.SourceQuery) ([]dhruva.Source, error) {
+	if !t.space(q.Space) {
+		return nil, nil
+	}
+	return collect(t, "sources", scanSource, listSources, string(t.tenant), string(q.Space), q.Generation, q.After,
+		string(q.State), string(q.Class), q.Size())
+}
+
+func (t *tx) CountSources(s dhruva.SpaceID, g int64) (int, error) {
+	if !t.space(s) {
+		return 0, nil
+	}
+	return one(t, "sources", func(r scanner) (n int, err error) { return n, r.Scan(&n) },
+		countSources, string(t.tenant), string(s), g)
+}
+
+func (t *tx) AddReference(row dhruva.Reference) error {
+	if err := row.Validate(); err != nil {
+		return invalid("reference", err)
+	}
+	if err := t.allow("reference", t.space(row.Space), 1); err != nil {
+		return err
+	}
+	_, err := t.exec("put reference", insertReference, string(t.tenant), string(row.Space), row.Generation, string(row.Source),
+		string(row.Session), row.Seq, digest(row.Checkpoint), string(row.Item))
+	return err
+}
+
+func scanReference(r scanner) (row dhruva.Reference, err error) {
+	return row, r.Scan(&row.Space, &row.Generation, &row.Source, &row.Session, &row.Seq, hash{&row.Checkpoint}, &row.Item)
+}
+
+func (t *tx) References(s dhruva.SpaceID, g int64, id dhruva.SourceID) ([]dhruva.Reference, error) {
+	if !t.space(s) {
+		return nil, nil
+	}
+	return collect(t, "references", scanReference, selectReferences, string(t.tenant), string(s), g, string(id))
+}
+
+func (t *tx) SourcesOfTurn(s dhruva.SpaceID, g int64, session dhruva.SessionID, seq int64) ([]dhruva.SourceID, error) {
+	if !t.space(s) || session == "" {
+		return nil, nil
+	}
+	return collect(t, "sources of turn", func(r scanner) (id dhruva.SourceID, err error) { return id, r.Scan(&id) },
+		sourcesOfTurn, string(t.tenant), string(s), g, string(session), seq)
+}
+
+func (t *tx) Tombstone(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.Tombstone, error) {
+	if !t.space(s) {
+		return absent[dhruva.Tombstone]("tombstone")
+	}
+	return one(t, "tombstone", func(r scanner) (row dhruva.Tombstone, err error) {
+		return row, r.Scan(&row.Space, &row.Generation, &row.Source, &row.State, micros{&row.CreatedAt})
+	}, selectTombstone, string(t.tenant), string(s), g, string(id))
+}
+
+func (t *tx) PutTombstone(row dhruva.Tombstone) error {
+	if err := row.Validate(); err != nil {
+		return invalid("tombstone", err)
+	}
+	if err := t.allow("tombstone", t.space(row.Space), 1); err != nil {
+		return err
+	}
+	_, err := t.exec("put tombstone", upsertTombstone, string(t.tenant), string(row.Space), row.Generation, string(row.Source),
+		row.State, row.CreatedAt.UnixMicro())
+	return err
+}

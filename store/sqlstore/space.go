@@ -1,0 +1,163 @@
+package sqlstore
+
+import (
+	"cmp"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+const (
+	selectTenant = "SELECT id, name, created_at FROM tenants WHERE id = $1"
+	upsertTenant = `INSERT INTO tenants (id, name, created_at) VALUES ($1, $2, $3)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, created_at = excluded.created_at`
+
+	spaceColumns      = "tenant, id, name, description, project_root, owner, home, created_at, updated_at, deleted_at"
+	selectSpaces      = "SELECT " + spaceColumns + " FROM spaces WHERE tenant = $1"
+	selectSpace       = selectSpaces + " AND id = $2"
+	selectSpacesNamed = selectSpaces + " AND name = $2 AND home = 0 AND deleted_at IS NULL ORDER BY created_at, id"
+	selectHomes       = selectSpaces + " AND owner = $2 AND home = 1 AND deleted_at IS NULL ORDER BY id"
+	selectLiveSpaces  = selectSpaces + " AND id > $2 AND home = 0 AND deleted_at IS NULL ORDER BY id LIMIT $3"
+	upsertSpace       = "INSERT INTO spaces (" + spaceColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (tenant, id) DO UPDATE SET name = excluded.name, description = excluded.description,
+		project_root = excluded.project_root, owner = excluded.owner, home = excluded.home,
+		created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at`
+
+	selectEpoch = "SELECT space, generation, fence, acl_version, head FROM epochs WHERE tenant = $1 AND space = $2"
+	upsertEpoch = `INSERT INTO epochs (tenant, space, generation, fence, acl_version, head) VALUES ($1, $2, $3, $4, $5, 0)
+		ON CONFLICT (tenant, space) DO UPDATE SET generation = excluded.generation, fence = excluded.fence,
+		acl_version = excluded.acl_version`
+	raiseHead = `INSERT INTO epochs (tenant, space, generation, fence, acl_version, head) VALUES ($1, $2, 1, 0, 0, 1)
+		ON CONFLICT (tenant, space) DO UPDATE SET head = epochs.head + 1 RETURNING head`
+	insertChange = "INSERT INTO changes (tenant, space, seq, kind, ref, at) VALUES ($1, $2, $3, $4, $5, $6)"
+)
+
+// reachesTenant: tenant rows are reached by System, and one's own by a Tenant
+// scope.
+func (t *tx) reachesTenant(id dhruva.TenantID) bool { return t.system || t.covers(id, "") }
+
+func (t *tx) Tenant(id dhruva.TenantID) (dhruva.Tenant, error) {
+	if !t.reachesTenant(id) {
+		return absent[dhruva.Tenant]("tenant")
+	}
+	return one(t, "tenant", func(r scanner) (row dhruva.Tenant, err error) {
+		return row, r.Scan(&row.ID, &row.Name, micros{&row.CreatedAt})
+	}, selectTenant, string(id))
+}
+
+func (t *tx) PutTenant(row dhruva.Tenant) error {
+	if err := row.Validate(); err != nil {
+		return invalid("tenant", err)
+	}
+	if err := t.allow("tenant", t.reachesTenant(row.ID), 1); err != nil {
+		return err
+	}
+	_, err := t.exec("put tenant", upsertTenant, string(row.ID), row.Name, row.CreatedAt.UnixMicro())
+	return err
+}
+
+func scanSpace(r scanner) (row dhruva.Space, err error) {
+	return row, r.Scan(&row.Tenant, &row.ID, &row.Name, &row.Description, &row.ProjectRoot, &row.Owner, &row.Home,
+		micros{&row.CreatedAt}, micros{&row.UpdatedAt}, micros{&row.DeletedAt})
+}
+
+func (t *tx) Space(id dhruva.SpaceID) (dhruva.Space, error) {
+	if !t.space(id) {
+		return absent[dhruva.Space]("space")
+	}
+	return one(t, "space", scanSpace, selectSpace, string(t.tenant), string(id))
+}
+
+// coveredSpaces drops the spaces that the scopes do not cover.
+func (t *tx) coveredSpaces(rows []dhruva.Space, err error) ([]dhruva.Space, error) {
+	var out []dhruva.Space
+	for _, row := range rows {
+		if t.space(row.ID) {
+			out = append(out, row)
+		}
+	}
+	return out, err
+}
+
+func (t *tx) SpacesNamed(name string) ([]dhruva.Space, error) {
+	return t.coveredSpaces(collect(t, "spaces", scanSpace, selectSpacesNamed, string(t.tenant), name))
+}
+
+func (t *tx) HomeSpace(p dhruva.PrincipalID) (dhruva.Space, error) {
+	rows, err := t.coveredSpaces(collect(t, "home space", scanSpace, selectHomes, string(t.tenant), string(p)))
+	if err != nil {
+		return dhruva.Space{}, err
+	}
+	if len(rows) == 0 {
+		return absent[dhruva.Space]("home space")
+	}
+	return rows[0], nil
+}
+
+func (t *tx) ListSpaces(p dhruva.Page) ([]dhruva.Space, error) {
+	if t.whole {
+		return collect(t, "spaces", scanSpace, selectLiveSpaces, string(t.tenant), p.After, p.Size())
+	}
+	return gather(t, "", p.Size(), func(a, b dhruva.Space) int { return cmp.Compare(a.ID, b.ID) },
+		func(id dhruva.SpaceID) ([]dhruva.Space, error) {
+			row, err := collect(t, "spaces", scanSpace, selectSpace, string(t.tenant), string(id))
+			if err != nil || len(row) == 0 || row[0].Home || !row[0].DeletedAt.IsZero() || string(id) <= p.After {
+				return nil, err
+			}
+			return row, nil
+		})
+}
+
+func (t *tx) PutSpace(row dhruva.Space) error {
+	if err := row.Validate(); err != nil {
+		return invalid("space", err)
+	}
+	if err := t.allow("space", t.covers(row.Tenant, row.ID), 1); err != nil {
+		return err
+	}
+	_, err := t.exec("put space", upsertSpace, string(row.Tenant), string(row.ID), row.Name, row.Description,
+		row.ProjectRoot, string(row.Owner), flag(row.Home), row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(),
+		optional(row.DeletedAt))
+	return err
+}
+
+func scanEpoch(r scanner) (row dhruva.Epoch, err error) {
+	return row, r.Scan(&row.Space, &row.Generation, &row.Fence, &row.ACLVersion, &row.Head)
+}
+
+func (t *tx) Epoch(id dhruva.SpaceID) (dhruva.Epoch, error) {
+	if !t.space(id) {
+		return absent[dhruva.Epoch]("epoch")
+	}
+	rows, err := collect(t, "epoch", scanEpoch, selectEpoch, string(t.tenant), string(id))
+	if err != nil || len(rows) == 1 {
+		return append(rows, dhruva.Epoch{})[0], err
+	}
+	return dhruva.Epoch{Space: id, Generation: 1}, nil
+}
+
+func (t *tx) PutEpoch(row dhruva.Epoch) error {
+	if err := row.Validate(); err != nil {
+		return invalid("epoch", err)
+	}
+	if err := t.allow("epoch", t.space(row.Space), 1); err != nil {
+		return err
+	}
+	_, err := t.exec("put epoch", upsertEpoch, string(t.tenant), string(row.Space), row.Generation, row.Fence, row.ACLVersion)
+	return err
+}
+
+func (t *tx) AppendChange(id dhruva.SpaceID, c dhruva.Change) (int64, error) {
+	if err := c.Validate(); err != nil {
+		return 0, invalid("change", err)
+	}
+	if err := t.allow("change", t.space(id), 1); err != nil {
+		return 0, err
+	}
+	seq, err := one(t, "put change", func(r scanner) (n int64, err error) { return n, r.Scan(&n) },
+		raiseHead, string(t.tenant), string(id))
+	if err != nil {
+		return 0, err
+	}
+	_, err = t.exec("put change", insertChange, string(t.tenant), string(id), seq, string(c.Kind), c.Ref, c.At.UnixMicro())
+	return seq, err
+}

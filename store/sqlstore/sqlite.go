@@ -1,0 +1,178 @@
+package sqlstore
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// memory names a private database in memory.
+const memory = ":memory:"
+
+// minimum is the first SQLite without the WAL-reset bug of 2026.
+var minimum = [3]int{3, 51, 3}
+
+// pragma is a setting of a connection and what reading it back must show.
+type pragma struct {
+	set, read, want string
+}
+
+// pragmas are those of every connection. busy_timeout is first: setting
+// journal_mode may have to wait.
+func pragmas(o Options, journal string) []pragma {
+	busy := strconv.FormatInt(o.BusyTimeout.Milliseconds(), 10)
+	cache := strconv.Itoa(-o.CacheKiB)
+	return []pragma{
+		{"busy_timeout(" + busy + ")", "PRAGMA busy_timeout", busy},
+		{"journal_mode(" + journal + ")", "PRAGMA journal_mode", journal},
+		{"synchronous(2)", "PRAGMA synchronous", "2"}, // FULL
+		{"fullfsync(1)", "PRAGMA fullfsync", "1"},     // macOS
+		{"checkpoint_fullfsync(1)", "PRAGMA checkpoint_fullfsync", "1"},
+		{"foreign_keys(1)", "PRAGMA foreign_keys", "1"},
+		{"trusted_schema(0)", "PRAGMA trusted_schema", "0"},
+		{"cell_size_check(1)", "PRAGMA cell_size_check", "1"},
+		{"secure_delete(1)", "PRAGMA secure_delete", "1"},
+		{"cache_size(" + cache + ")", "PRAGMA cache_size", cache},
+		{"journal_size_limit(67108864)", "PRAGMA journal_size_limit", "67108864"},
+	}
+}
+
+// sqliteDialect is SQLite on a file, or in memory with one connection.
+func sqliteDialect(path string, o Options) (*dialect, error) {
+	schema, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	d := &dialect{
+		driver: "sqlite", schema: schema, single: path == memory,
+		begin: "BEGIN IMMEDIATE", beginRead: "BEGIN",
+		classify: sqliteError, busy: sqliteBusy,
+		check: []string{"PRAGMA integrity_check(20)", "SELECT 'foreign key of ' || \"table\" FROM pragma_foreign_key_check LIMIT 20"},
+	}
+	file, journal := memory, "memory"
+	if !d.single {
+		journal = "wal"
+		if file, err = privateFile(path); err != nil {
+			return nil, err
+		}
+	}
+	want := pragmas(o, journal)
+	d.write = source(file, want)
+	d.read = source(file, append(want[:len(want):len(want)], pragma{set: "query_only(1)"}))
+	d.ready = func(ctx context.Context, c *conn) error { return sqliteReady(ctx, c, want) }
+	return d, nil
+}
+
+// privateFile makes the file, readable by its owner only, if it does not
+// exist, and returns its URI. The log files inherit its mode.
+func privateFile(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	abs = filepath.ToSlash(abs)
+	if !strings.HasPrefix(abs, "/") { // a drive letter
+		abs = "/" + abs
+	}
+	return "file:" + (&url.URL{Path: abs}).EscapedPath(), nil
+}
+
+func source(file string, settings []pragma) string {
+	q := url.Values{"_defensive": {"1"}, "_dqs": {"0"}, "_error_rc": {"1"}}
+	for _, p := range settings {
+		q.Add("_pragma", p.set)
+	}
+	return file + "?" + q.Encode()
+}
+
+// sqliteReady reads back what the driver was told, since it may be overridden.
+func sqliteReady(ctx context.Context, c *conn, want []pragma) error {
+	var version string
+	if err := c.text(ctx, "SELECT sqlite_version()", &version); err != nil {
+		return err
+	}
+	if err := recent(version); err != nil {
+		return err
+	}
+	for _, p := range want {
+		var got string
+		if err := c.text(ctx, p.read, &got); err != nil {
+			return err
+		}
+		if got != p.want {
+			return fmt.Errorf("%w: %s is %s, want %s", dhruva.ErrUnavailable, p.read, got, p.want)
+		}
+	}
+	return nil
+}
+
+// recent refuses a SQLite older than the minimum.
+func recent(version string) error {
+	var have [3]int
+	for n, part := range strings.SplitN(version, ".", 3) {
+		v, err := strconv.Atoi(part)
+		if err != nil {
+			return fmt.Errorf("%w: SQLite version %q", dhruva.ErrUnavailable, version)
+		}
+		have[n] = v
+	}
+	for n := range have {
+		if have[n] != minimum[n] {
+			if have[n] > minimum[n] {
+				return nil
+			}
+			return fmt.Errorf("%w: SQLite %s is older than %d.%d.%d", dhruva.ErrUnavailable, version, minimum[0], minimum[1], minimum[2])
+		}
+	}
+	return nil
+}
+
+// sqliteError classifies by result code, never by text.
+func sqliteError(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CONSTRAINT:
+		return fmt.Errorf("%w: %w", dhruva.ErrConflict, err)
+	case sqlite3.SQLITE_TOOBIG:
+		return fmt.Errorf("%w: %w", dhruva.ErrTooLarge, err)
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY,
+		sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL,
+		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", dhruva.ErrUnavailable, err)
+	}
+	return err
+}
+
+func sqliteBusy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}
+
+// busyPause is how long an opening process waits for another that is opening.
+const busyPause = 10 * time.Millisecond

@@ -1,0 +1,93 @@
+package sqlstore
+
+import (
+	"math"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+const (
+	turnColumns = `tenant, session, seq, space, id, parent, began_after, role, content, provider, model, interim,
+		truncated, backfill, redacted, created_at`
+	selectTurns = "SELECT " + turnColumns + " FROM turns WHERE tenant = $1 AND session = $2"
+	selectTurn  = selectTurns + " AND seq = $3"
+	turnRange   = selectTurns + " AND seq > $3 AND seq <= $4"
+	oldestTurns = turnRange + " ORDER BY seq LIMIT $5"
+	newestTurns = turnRange + " ORDER BY seq DESC LIMIT $5"
+	insertTurn  = "INSERT INTO turns (" + turnColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+		$13, $14, $15, $16) ON CONFLICT DO NOTHING`
+)
+
+func scanTurn(r scanner) (row dhruva.Turn, err error) {
+	return row, r.Scan(&row.Tenant, &row.Session, &row.Seq, &row.Space, &row.ID, &row.Parent, &row.BeganAfter, &row.Role,
+		&row.Content, &row.Provider, &row.Model, &row.Interim, &row.Truncated, &row.Backfill, &row.Redacted,
+		micros{&row.CreatedAt})
+}
+
+// seen are those of a session's turns that the scopes cover, in the space
+// where the session is now.
+func (t *tx) seen(session dhruva.SessionID, rows []dhruva.Turn, err error) ([]dhruva.Turn, error) {
+	var out []dhruva.Turn
+	for _, row := range rows {
+		home, err := t.home(session, row.Space)
+		if err != nil {
+			return nil, err
+		}
+		if t.space(home) {
+			row.Space = home
+			out = append(out, row)
+		}
+	}
+	return out, err
+}
+
+func (t *tx) Turn(session dhruva.SessionID, seq int64) (dhruva.Turn, error) {
+	rows, err := collect(t, "turn", scanTurn, selectTurn, string(t.tenant), string(session), seq)
+	rows, err = t.seen(session, rows, err)
+	if err != nil {
+		return dhruva.Turn{}, err
+	}
+	if len(rows) == 0 {
+		return absent[dhruva.Turn]("turn")
+	}
+	return rows[0], nil
+}
+
+func (t *tx) AppendTurn(row dhruva.Turn) error {
+	if err := row.Validate(); err != nil {
+		return invalid("turn", err)
+	}
+	covered := !t.dead && t.covers(row.Tenant, row.Space)
+	if covered {
+		home, err := t.home(row.Session, row.Space)
+		if err != nil {
+			return err
+		}
+		covered = t.space(home)
+	}
+	if err := t.allow("turn", covered, 1); err != nil {
+		return err
+	}
+	n, err := t.exec("put turn", insertTurn, string(row.Tenant), string(row.Session), row.Seq, string(row.Space),
+		string(row.ID), row.Parent, row.BeganAfter, string(row.Role), row.Content, row.Provider, row.Model,
+		flag(row.Interim), flag(row.Truncated), flag(row.Backfill), flag(row.Redacted), row.CreatedAt.UnixMicro())
+	if err == nil && n == 0 {
+		return conflict("turn")
+	}
+	return err
+}
+
+func (t *tx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
+	through, limit, query := q.Through, q.Limit, oldestTurns
+	if through == 0 {
+		through = math.MaxInt64
+	}
+	if limit <= 0 {
+		limit = math.MaxInt64
+	}
+	if q.Newest {
+		query = newestTurns
+	}
+	rows, err := collect(t, "turns", scanTurn, query, string(t.tenant), string(q.Session), q.After, through, limit)
+	return t.seen(q.Session, rows, err)
+}

@@ -1,0 +1,198 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// reach is what a transaction's scopes cover.
+type reach struct {
+	tenant dhruva.TenantID // of the tenant and space scopes, "" when there are none
+	system bool
+	whole  bool             // a tenant scope is among them
+	within []dhruva.SpaceID // of the space scopes
+}
+
+func newReach(scopes []dhruva.Scope) reach {
+	var r reach
+	for _, s := range scopes {
+		switch s.Level() {
+		case dhruva.LevelSystem:
+			r.system = true
+		case dhruva.LevelTenant:
+			r.tenant, r.whole = s.Tenant(), true
+		case dhruva.LevelSpace:
+			r.tenant, r.within = s.Tenant(), append(r.within, s.Space())
+		}
+	}
+	return r
+}
+
+// covers reports whether a row of a space is reached; a row of the tenant as a
+// whole has no space.
+func (r reach) covers(t dhruva.TenantID, s dhruva.SpaceID) bool {
+	return t != "" && t == r.tenant && (r.whole || s != "" && slices.Contains(r.within, s))
+}
+
+// space is covers for the transaction's own tenant.
+func (r reach) space(s dhruva.SpaceID) bool { return r.covers(r.tenant, s) }
+
+// tx is one transaction. It is for one goroutine.
+type tx struct {
+	reach
+	ctx      context.Context
+	c        *conn
+	readOnly bool
+	dead     bool
+	written  int
+	// spoiled is why the update cannot be kept whatever fn returns.
+	spoiled error
+	// homes are the spaces of the sessions met in this transaction. In an
+	// update nobody else can move them; a view sees one snapshot.
+	homes map[dhruva.SessionID]dhruva.SpaceID
+}
+
+func newTx(ctx context.Context, c *conn, scopes []dhruva.Scope) *tx {
+	return &tx{reach: newReach(scopes), ctx: ctx, c: c, homes: map[dhruva.SessionID]dhruva.SpaceID{}}
+}
+
+// end makes a Tx that fn kept useless: it reaches nothing.
+func (t *tx) end() { t.dead, t.c, t.reach = true, nil, reach{} }
+
+// usable: a statement may run now.
+func (t *tx) usable(what string) error {
+	if t.dead {
+		return fmt.Errorf("sqlstore: %s: %w: the transaction has ended", what, dhruva.ErrDenied)
+	}
+	if err := ended(t.ctx); err != nil {
+		return t.spoil(what, err)
+	}
+	return nil
+}
+
+// spoil wraps a failure of a statement. None is expected (a duplicate is no
+// failure: it is a statement that touches no row), so the transaction may be
+// half way through a write, and cannot be kept.
+func (t *tx) spoil(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	t.spoiled = fmt.Errorf("sqlstore: %s: %w", what, err)
+	return t.spoiled
+}
+
+// allow opens a write of n rows: covered, and within the limit.
+func (t *tx) allow(what string, covered bool, n int) error {
+	if t.dead || t.readOnly || !covered {
+		return fmt.Errorf("sqlstore: put %s: %w", what, dhruva.ErrDenied)
+	}
+	if t.written += n; t.written > dhruva.MaxUpdateRows {
+		return t.spoil("put "+what, fmt.Errorf("%w: more than %d rows in one update", dhruva.ErrTooLarge, dhruva.MaxUpdateRows))
+	}
+	return nil
+}
+
+// exec runs a statement and says how many rows it touched.
+func (t *tx) exec(what, query string, args ...any) (int64, error) {
+	if err := t.usable(what); err != nil {
+		return 0, err
+	}
+	n, err := t.c.exec(query, args...)
+	return n, t.spoil(what, err)
+}
+
+// scanner is a row.
+type scanner interface{ Scan(...any) error }
+
+// one reads a row, or ErrNotFound.
+func one[T any](t *tx, what string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	var zero T
+	rows, err := collect(t, what, scan, query, args...)
+	if err != nil {
+		return zero, err
+	}
+	if len(rows) == 0 {
+		return absent[T](what)
+	}
+	return rows[0], nil
+}
+
+// collect reads all rows.
+func collect[T any](t *tx, what string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	if err := t.usable(what); err != nil {
+		return nil, err
+	}
+	rows, err := t.c.query(query, args...)
+	if err != nil {
+		return nil, t.spoil(what, err)
+	}
+	out, err := drain(t, rows, scan)
+	if err != nil {
+		return nil, t.spoil(what, t.c.d.classify(err))
+	}
+	return out, nil
+}
+
+func drain[T any](t *tx, rows *sql.Rows, scan func(scanner) (T, error)) (out []T, err error) {
+	defer func() {
+		if e := rows.Close(); err == nil {
+			err = e
+		}
+	}()
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+		if err := ended(t.ctx); err != nil {
+			return nil, err
+		}
+	}
+	return out, rows.Err()
+}
+
+// gather reads a page of rows of one space, or of all that the scopes cover:
+// the whole tenant in one query, else space by space and merged.
+func gather[T any](t *tx, space dhruva.SpaceID, size int, compare func(a, b T) int, query func(dhruva.SpaceID) ([]T, error)) ([]T, error) {
+	if space != "" && !t.space(space) {
+		return nil, nil
+	}
+	if space != "" || t.whole {
+		return query(space)
+	}
+	var all []T
+	for _, s := range t.within {
+		rows, err := query(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	slices.SortFunc(all, compare)
+	return all[:min(size, len(all)):min(size, len(all))], nil
+}
+
+func absent[T any](what string) (T, error) {
+	var zero T
+	return zero, fmt.Errorf("sqlstore: %s: %w", what, dhruva.ErrNotFound)
+}
+
+func invalid(what string, err error) error { return fmt.Errorf("sqlstore: put %s: %w", what, err) }
+
+func conflict(what string) error {
+	return fmt.Errorf("sqlstore: put %s: %w", what, dhruva.ErrConflict)
+}
+
+// unlessAbsent: a cursor that names no row gives an empty list.
+func unlessAbsent(err error) error {
+	if errors.Is(err, dhruva.ErrNotFound) {
+		return nil
+	}
+	return err
+}

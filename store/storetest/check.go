@@ -1,0 +1,290 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// maxFindings is how many broken invariants Check reports.
+const maxFindings = 20
+
+// Check reports every invariant that is broken in the given scopes, nil when
+// none is. A Tenant scope stands for all spaces of the tenant that have a live
+// session or are listed. The store may be in use.
+//
+// For each space:
+//
+//  1. Turns of a session are numbered 1 to LastSeq without gaps; a turn's parent
+//     and BeganAfter come before it; its space is its session's.
+//  2. Checkpoints verify against their hash, their parents are present in the
+//     space, and they are found by id.
+//  3. A branch's head is a checkpoint of the space.
+//  4. A source's references name existing turns and items, and a turn's sources
+//     exist and name it in turn.
+//  5. No source stands at or below the fence or above the generation;
+//     checkpoints at or below the fence hold no text.
+//  6. No ready source has a tombstone.
+//  7. The change feed runs from 1 to the epoch's head without gaps.
+func Check(ctx context.Context, s dhruva.Store, scopes ...dhruva.Scope) error {
+	c := &checker{ctx: ctx, store: s}
+	for _, scope := range scopes {
+		switch scope.Level() {
+		case dhruva.LevelSpace:
+			c.space(scope)
+		case dhruva.LevelTenant:
+			for _, id := range c.spaces(scope) {
+				c.space(dhruva.SpaceScope(scope.Tenant(), id))
+			}
+		default:
+			c.found("%s: cannot be checked as a whole", scope)
+		}
+	}
+	return errors.Join(c.findings...)
+}
+
+// checker collects findings. During a view, tx and epoch are set.
+type checker struct {
+	ctx      context.Context
+	store    dhruva.Store
+	scope    dhruva.Scope
+	tx       dhruva.Tx
+	epoch    dhruva.Epoch
+	findings []error
+}
+
+func (c *checker) found(format string, args ...any) {
+	if len(c.findings) < maxFindings {
+		c.findings = append(c.findings, fmt.Errorf("%s: "+format, append([]any{c.scope}, args...)...))
+	}
+}
+
+// ok reports a failed read, which is a finding too.
+func (c *checker) ok(err error, what string) bool {
+	if err != nil {
+		c.found("%s: %v", what, err)
+	}
+	return err == nil
+}
+
+// spaces are the ids of a tenant's spaces that can be found.
+func (c *checker) spaces(scope dhruva.Scope) (out []dhruva.SpaceID) {
+	seen := map[dhruva.SpaceID]bool{}
+	add := func(id dhruva.SpaceID) {
+		if !seen[id] {
+			seen[id], out = true, append(out, id)
+		}
+	}
+	c.view(scope, func() {
+		for _, row := range pages(c, "spaces", func(s dhruva.Space) string { return string(s.ID) }, c.tx.ListSpaces) {
+			add(row.ID)
+		}
+		for _, row := range pages(c, "sessions", sessionName, func(p dhruva.Page) ([]dhruva.Session, error) {
+			return c.tx.ListSessions(dhruva.SessionQuery{Page: p})
+		}) {
+			add(row.Space)
+		}
+	})
+	return out
+}
+
+func (c *checker) view(scope dhruva.Scope, fn func()) {
+	c.scope = scope
+	c.ok(c.store.View(c.ctx, scope, func(tx dhruva.Tx) error {
+		c.tx = tx
+		fn()
+		return nil
+	}), "view")
+	c.tx = nil
+}
+
+// pages reads a list to its end.
+func pages[T any](c *checker, what string, key func(T) string, list func(dhruva.Page) ([]T, error)) (out []T) {
+	for p := (dhruva.Page{Limit: 1000}); ; {
+		rows, err := list(p)
+		if !c.ok(err, what) || len(rows) == 0 {
+			return out
+		}
+		out = append(out, rows...)
+		p.After = key(rows[len(rows)-1])
+	}
+}
+
+func (c *checker) space(scope dhruva.Scope) {
+	var head int64
+	c.view(scope, func() {
+		var err error
+		if c.epoch, err = c.tx.Epoch(scope.Space()); !c.ok(err, "epoch") {
+			return
+		}
+		head = c.epoch.Head
+		c.sessions()
+		c.checkpoints()
+		c.branches()
+		c.sources()
+	})
+	c.feed(head)
+}
+
+func (c *checker) sessions() {
+	for _, s := range pages(c, "sessions", sessionName, func(p dhruva.Page) ([]dhruva.Session, error) {
+		return c.tx.ListSessions(dhruva.SessionQuery{Space: c.scope.Space(), Page: p})
+	}) {
+		turns, err := c.tx.ListTurns(dhruva.TurnQuery{Session: s.ID})
+		if !c.ok(err, "turns") {
+			return
+		}
+		if int64(len(turns)) != s.LastSeq {
+			c.found("session %s: %d turns, LastSeq %d", s.ID, len(turns), s.LastSeq)
+		}
+		for n, t := range turns {
+			c.turn(s, t, int64(n+1))
+		}
+	}
+}
+
+func (c *checker) turn(s dhruva.Session, t dhruva.Turn, want int64) {
+	if t.Seq != want {
+		c.found("session %s: turn %d stands where %d is expected", s.ID, t.Seq, want)
+	}
+	if t.Parent < 0 || t.Parent >= t.Seq || t.BeganAfter < 0 || t.BeganAfter >= t.Seq {
+		c.found("session %s: turn %d has parent %d and began after %d", s.ID, t.Seq, t.Parent, t.BeganAfter)
+	}
+	if t.Space != s.Space || t.Tenant != s.Tenant {
+		c.found("session %s: turn %d is in %s/%s", s.ID, t.Seq, t.Tenant, t.Space)
+	}
+	ids, err := c.tx.SourcesOfTurn(c.scope.Space(), c.epoch.Generation, t.Session, t.Seq)
+	c.ok(err, "sources of turn")
+	for _, id := range ids {
+		if _, err := c.tx.Source(c.scope.Space(), c.epoch.Generation, id); err != nil {
+			c.found("session %s: turn %d is referred to by source %s: %v", s.ID, t.Seq, id, err)
+		}
+	}
+}
+
+func (c *checker) checkpoints() {
+	for _, row := range pages(c, "checkpoints", hashName, func(p dhruva.Page) ([]dhruva.Checkpoint, error) {
+		return c.tx.ListCheckpoints(dhruva.CheckpointQuery{Space: c.scope.Space(), Page: p})
+	}) {
+		if err := dhruva.VerifyCheckpoint(&row); err != nil {
+			c.found("%v", err)
+		}
+		for _, p := range row.Parents {
+			if _, err := c.tx.Checkpoint(p); err != nil {
+				c.found("checkpoint %s: parent %s: %v", row.Hash.Short(), p.Short(), err)
+			}
+		}
+		if same, err := c.tx.CheckpointByID(row.ID); err != nil || same.Hash != row.Hash {
+			c.found("checkpoint %s: by id %s: %s, %v", row.Hash.Short(), row.ID, same.Hash.Short(), err)
+		}
+		c.fenced(row)
+	}
+}
+
+// fenced: a closed generation's checkpoints are stubs.
+func (c *checker) fenced(row dhruva.Checkpoint) {
+	if row.Generation > c.epoch.Generation {
+		c.found("checkpoint %s: generation %d, the space's is %d", row.Hash.Short(), row.Generation, c.epoch.Generation)
+	}
+	for _, i := range row.Items {
+		if c.epoch.Fence > 0 && row.Generation <= c.epoch.Fence && !i.Redacted {
+			c.found("checkpoint %s: %s %s has text below the fence %d", row.Hash.Short(), i.Kind, i.ID, c.epoch.Fence)
+		}
+	}
+}
+
+func (c *checker) branches() {
+	rows, err := c.tx.ListBranches(c.scope.Space())
+	c.ok(err, "branches")
+	for _, b := range rows {
+		if head, err := c.tx.Checkpoint(b.Head); err != nil || head.Space != b.Space {
+			c.found("branch %q: head %s: %v", b.Name, b.Head.Short(), err)
+		}
+	}
+}
+
+func (c *checker) sources() {
+	for g := int64(0); g <= c.epoch.Generation+1; g++ {
+		rows := pages(c, "sources", sourceName, func(p dhruva.Page) ([]dhruva.Source, error) {
+			return c.tx.ListSources(dhruva.SourceQuery{Space: c.scope.Space(), Generation: g, Page: p})
+		})
+		if n, err := c.tx.CountSources(c.scope.Space(), g); err != nil || n != len(rows) {
+			c.found("generation %d: %d sources listed, %d counted, %v", g, len(rows), n, err)
+		}
+		if len(rows) > 0 && (g <= c.epoch.Fence || g > c.epoch.Generation) {
+			c.found("generation %d: %d sources, fence %d, generation %d", g, len(rows), c.epoch.Fence, c.epoch.Generation)
+		}
+		for _, row := range rows {
+			c.source(row)
+		}
+	}
+}
+
+func (c *checker) source(row dhruva.Source) {
+	_, err := c.tx.Tombstone(row.Space, row.Generation, row.ID)
+	if err == nil && row.State == dhruva.SourceReady {
+		c.found("source %s: ready beside a tombstone", row.ID)
+	} else if err != nil && !errors.Is(err, dhruva.ErrNotFound) {
+		c.found("source %s: tombstone: %v", row.ID, err)
+	}
+	refs, err := c.tx.References(row.Space, row.Generation, row.ID)
+	c.ok(err, "references")
+	for _, r := range refs {
+		if err := c.reference(r); err != nil {
+			c.found("source %s: %v", row.ID, err)
+		}
+	}
+}
+
+// reference: its place exists, and leads back.
+func (c *checker) reference(r dhruva.Reference) error {
+	if r.Session == "" {
+		row, err := c.tx.Checkpoint(r.Checkpoint)
+		if err != nil {
+			return fmt.Errorf("refers to checkpoint %s: %w", r.Checkpoint.Short(), err)
+		}
+		for _, i := range row.Items {
+			if i.ID == r.Item {
+				return nil
+			}
+		}
+		return fmt.Errorf("refers to checkpoint %s, item %q: none", r.Checkpoint.Short(), r.Item)
+	}
+	if _, err := c.tx.Turn(r.Session, r.Seq); err != nil {
+		return fmt.Errorf("refers to session %s, turn %d: %w", r.Session, r.Seq, err)
+	}
+	ids, err := c.tx.SourcesOfTurn(r.Space, r.Generation, r.Session, r.Seq)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if id == r.Source {
+			return nil
+		}
+	}
+	return fmt.Errorf("refers to session %s, turn %d, which does not lead back", r.Session, r.Seq)
+}
+
+// feed is read outside the view, so it may be longer than the head read there.
+func (c *checker) feed(head int64) {
+	last := int64(0)
+	for change, err := range c.store.Changes(c.ctx, c.scope, 0) {
+		if !c.ok(err, "changes") {
+			return
+		}
+		if change.Seq != last+1 {
+			c.found("feed: change %d follows %d", change.Seq, last)
+		}
+		last = change.Seq
+	}
+	if last < head {
+		c.found("feed ends at %d, the head is %d", last, head)
+	}
+	c.view(c.scope, func() {
+		if e, err := c.tx.Epoch(c.scope.Space()); c.ok(err, "epoch") && last > e.Head {
+			c.found("feed ends at %d, beyond the head %d", last, e.Head)
+		}
+	})
+}

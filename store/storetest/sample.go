@@ -1,0 +1,133 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// Full rows: every field has a value of its own, so that a field that a store
+// forgets or swaps shows.
+
+func digest(s string) dhruva.Hash {
+	return dhruva.DigestItem(dhruva.Item{Text: s})
+}
+
+func fullTenant() dhruva.Tenant {
+	return dhruva.Tenant{ID: "t1", Name: "Tenant ünö", CreatedAt: at(1)}
+}
+
+func fullSpace() dhruva.Space {
+	return dhruva.Space{Tenant: "t1", ID: "a", Name: "name", Description: "description", ProjectRoot: "/root", Owner: "owner",
+		CreatedAt: at(1), UpdatedAt: at(2), DeletedAt: at(3)}
+}
+
+func fullSession() dhruva.Session {
+	return dhruva.Session{Tenant: "t1", Space: "a", ID: "s", Kind: dhruva.SessionProxy, Fresh: true, Title: "title",
+		Provider: "provider", Model: "model", Branch: "branch", Seeded: digest("seeded"), ForkedFrom: digest("forked"),
+		ForkedSession: "other", ForkedSeq: 7, Mount: &dhruva.Mount{Checkpoint: digest("mount"), Depth: 3, Base: 11, At: at(4)},
+		LastSeq: 12, Owner: "owner", CreatedAt: at(1), UpdatedAt: at(2), DeletedAt: at(3)}
+}
+
+func fullTurn() dhruva.Turn {
+	return dhruva.Turn{Tenant: "t1", Space: "a", Session: "s", Seq: 5, ID: "turn", Parent: 3, BeganAfter: 4,
+		Role: dhruva.RoleAssistant, Content: "content \U0001F300\n\t'\"\\ % _ $1", Provider: "provider", Model: "model",
+		Interim: true, Truncated: true, Backfill: true, Redacted: true, CreatedAt: at(1)}
+}
+
+func fullCheckpoint() dhruva.Checkpoint {
+	c := dhruva.Checkpoint{Tenant: "t1", Space: "a", ID: "checkpoint", Parents: []dhruva.Hash{digest("p1"), digest("p2")},
+		Branch: "branch", CreatedAt: at(1), Author: "author", Window: dhruva.Window{Session: "s", Base: 2, Through: 9},
+		Generation: 4, Items: []dhruva.Item{
+			{ID: "i1", Kind: dhruva.KindTitle, Text: "title"},
+			{ID: "i2", Kind: dhruva.KindTask, Text: "task <&> \u2028", Salt: [16]byte{1, 0, 255},
+				Attrs: []dhruva.Attr{{Name: dhruva.AttrSlug, Value: "slug"}, {Name: dhruva.AttrStatus, Value: "open"}},
+				Cites: []dhruva.Cite{{From: 3, Through: 4}, {From: 6, Through: 6}}},
+			{ID: "i3", Kind: dhruva.KindArtifact, Digest: digest("gone"), Redacted: true},
+		}}
+	return sealed(c)
+}
+
+// sealed computes digests and hash.
+func sealed(c dhruva.Checkpoint) dhruva.Checkpoint {
+	for n := range c.Items {
+		if !c.Items[n].Redacted {
+			c.Items[n].Digest = dhruva.DigestItem(c.Items[n])
+		}
+	}
+	c.Hash = dhruva.HashCheckpoint(&c)
+	return c
+}
+
+func fullBranch() dhruva.Branch {
+	return dhruva.Branch{Space: "a", Name: "branch", Head: digest("head"), Disposition: "integrated", UpdatedAt: at(1)}
+}
+
+func fullSource() dhruva.Source {
+	return dhruva.Source{Tenant: "t1", Space: "a", Generation: 2, ID: "source", Class: dhruva.ClassImported, State: dhruva.SourceHeld,
+		HeldFor: "why", Role: dhruva.RoleUser, Digest: digest("text"), Size: 42, EventTime: at(1), CreatedAt: at(2),
+		MAC: []byte{0, 1, 255}, KID: "kid"}
+}
+
+func fullReference() dhruva.Reference {
+	return dhruva.Reference{Space: "a", Generation: 2, Source: "source", Session: "s", Seq: 5, Checkpoint: digest("c"), Item: "item"}
+}
+
+func fullTombstone() dhruva.Tombstone {
+	return dhruva.Tombstone{Space: "a", Generation: 2, Source: "source", State: "pending", CreatedAt: at(1)}
+}
+
+func fullReceipt() dhruva.Receipt {
+	return dhruva.Receipt{Tenant: "t1", Space: "a", ID: "receipt", RequestID: "request", Principal: "principal", Key: "key",
+		Kind: "send", State: "final", Path: "api", Dialect: dhruva.DialectMessages, Provider: "provider", Model: "model",
+		Stream: true, Session: "s", ModeRequested: "HEAD", ModeEffective: "FRESH", Memory: dhruva.MemoryRecalled,
+		Continuity: dhruva.ContinuityCommitted,
+		Recall: dhruva.RecallAccount{Status: dhruva.RecallRecalled, Reason: dhruva.GatePassed, Evidence: 2, LatencyUs: 3,
+			Sources: []dhruva.SourceID{"x", "y"}, Note: "note"},
+		Ingest: "stored",
+		Tokens: dhruva.TokenAccount{Original: 1, Forwarded: 2, Recalled: 3, Replayed: 4, Removed: 5, Input: 6, Output: 7, UsageSource: "provider"},
+		Bytes:  dhruva.ByteAccount{In: 1, Forwarded: 2, Out: 3, ClientBody: "c", ForwardedBody: "f"},
+		Edits:  []dhruva.Splice{{Kind: dhruva.EditInject, Offset: 1, Len: 2, Cut: 3}},
+		Context: &dhruva.ContextUsed{Mode: dhruva.ModeMounted, Checkpoints: []dhruva.Hash{digest("c")}, Base: 1,
+			Turns: []int64{2, 3}, Cut: 1, Evidence: []dhruva.SourceID{"x"}, Tokens: 9},
+		Checkpoint: digest("k"),
+		Upstream:   dhruva.Upstream{Status: 200, RequestID: "u", TTFBUs: 1, TotalUs: 2, Terminal: dhruva.TerminalCompleted, Error: "e"},
+		Generation: 2, CreatedAt: at(1), FinishedAt: at(2), TurnIDs: []dhruva.TurnID{"a", "b"}, SourcesSeen: 5}
+}
+
+func fullKey() dhruva.Key {
+	return dhruva.Key{Tenant: "t1", ID: "key", Hash: []byte{0, 1, 2}, Name: "name", Label: "label", Test: true,
+		Scopes: []dhruva.KeyScope{dhruva.MemoryRead, dhruva.ProxyUse}, Space: "a", Spaces: []dhruva.SpaceID{"a", "b"},
+		Provider: "provider", Owner: "owner", CreatedAt: at(1), ExpiresAt: at(2), RevokedAt: at(3)}
+}
+
+// session and turn are small rows of a space.
+func session(s dhruva.Scope, id string, updated time.Time) dhruva.Session {
+	return dhruva.Session{Tenant: s.Tenant(), Space: s.Space(), ID: dhruva.SessionID(id), Kind: dhruva.SessionChat, UpdatedAt: updated}
+}
+
+func turn(s dhruva.Scope, session string, seq int64) dhruva.Turn {
+	return dhruva.Turn{Tenant: s.Tenant(), Space: s.Space(), Session: dhruva.SessionID(session), Seq: seq, Parent: seq - 1,
+		BeganAfter: seq - 1, Role: dhruva.RoleUser, Content: "hello", CreatedAt: at(int(seq))}
+}
+
+func source(s dhruva.Scope, id string) dhruva.Source {
+	return dhruva.Source{Tenant: s.Tenant(), Space: s.Space(), Generation: 1, ID: dhruva.SourceID(id),
+		Class: dhruva.ClassUserTyped, State: dhruva.SourceReady}
+}
+
+func receipt(s dhruva.Scope, id string) dhruva.Receipt {
+	return dhruva.Receipt{Tenant: s.Tenant(), Space: s.Space(), ID: dhruva.ReceiptID(id), Kind: "send"}
+}
+
+// awkward are names that a careless collation takes for one another. Lists are
+// in the order of their bytes.
+func awkward() []string {
+	return slices.Sorted(slices.Values([]string{" ", "%", "A", "B", "_", "a", "a ", "a%", "a\u0301", "aa", "ab", "a|", "b",
+		"\u00e1", "\u00df", "ss", "\u4e2d", "\ufb03", "ffi", "\U0001F300", "\uffff", "10", "9", "09"}))
+}
+
+// huge is an id that no page of a database holds.
+var huge = strings.Repeat("0123456789abcdef", 1024)
