@@ -216,6 +216,10 @@ type SourceRows interface {
 	References(SpaceID, int64, SourceID) ([]Reference, error)
 	// SourcesOfTurn lists the sources that refer to a turn, by id.
 	SourcesOfTurn(SpaceID, int64, SessionID, int64) ([]SourceID, error)
+	// DropReference removes one reference, DropSource a source with all of its
+	// references. What is absent is left alone.
+	DropReference(Reference) error
+	DropSource(SpaceID, int64, SourceID) error
 	Tombstone(SpaceID, int64, SourceID) (Tombstone, error)
 	// PutTombstone inserts or replaces.
 	PutTombstone(Tombstone) error
