@@ -46,7 +46,8 @@ func newRigOn(t *testing.T, store dhruva.Store) *rig {
 	l.Now = r.clock
 	e := recall.NewEngine(store, keys)
 	e.Now = r.clock
-	r.m = &memory.Memory{Ledger: l, Recall: e, Keys: keys, Now: r.clock, Providers: r.provider}
+	r.m = &memory.Memory{Ledger: l, Recall: e, Keys: keys, Now: r.clock, Providers: r.provider,
+		Limits: memory.Limits{RecallTime: time.Minute}} // no test depends on how loaded the machine is
 	return r
 }
 
@@ -279,8 +280,11 @@ func TestNewestTurnsAreKept(t *testing.T) {
 func TestParallelSendsAreGapFree(t *testing.T) {
 	r := newRig(t)
 	s := r.session(r.space("busy").ID)
-	gate := make(chan struct{})
-	r.model.Default = func(llm.Request) llm.Reply { return llm.Reply{Text: "ok then, agreed", Wait: gate} }
+	gate, arrived := make(chan struct{}), make(chan struct{}, 20)
+	r.model.Default = func(llm.Request) llm.Reply {
+		arrived <- struct{}{}
+		return llm.Reply{Text: "ok then, agreed", Wait: gate}
+	}
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
@@ -290,8 +294,8 @@ func TestParallelSendsAreGapFree(t *testing.T) {
 			}
 		})
 	}
-	for len(r.model.Requests()) < 20 { // all are with the model at once
-		time.Sleep(time.Millisecond)
+	for range 20 { // all are with the model at once
+		<-arrived
 	}
 	close(gate)
 	wg.Wait()
@@ -347,16 +351,18 @@ func TestReplyInFlightAtMount(t *testing.T) {
 	s := r.session(r.space("x").ID)
 	r.send(s, "first")
 	c := r.commit(s, ledger.CommitInput{Title: "C", Summary: "state C"})
-	gate := make(chan struct{})
-	r.model.Enqueue(llm.Reply{Text: "INFLIGHT-REPLY", Wait: gate})
+	gate, arrived := make(chan struct{}), make(chan struct{})
+	r.model.Default = func(llm.Request) llm.Reply {
+		r.model.Default = func(llm.Request) llm.Reply { return llm.Reply{Text: "Understood."} }
+		close(arrived)
+		return llm.Reply{Text: "INFLIGHT-REPLY", Wait: gate}
+	}
 	done := make(chan error)
 	go func() {
 		_, err := r.m.Send(r.ctx(), memory.SendInput{Session: s.ID, Message: "INFLIGHT-QUESTION"}, nil)
 		done <- err
 	}()
-	for len(r.model.Requests()) < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	<-arrived
 	r.send(s, "moves the boundary on")
 	_, err := r.m.Ledger.Mount(r.ctx(), s.ID, c.Hash.String(), 1)
 	r.must(err)

@@ -37,6 +37,7 @@ var table = []rule{
 	{"transcript", []string{"ledger", "memory"}},
 	{"serve/internal/edge", []string{"auth"}},
 	{"serve/proxy", []string{"memory", "ledger", "agents", "transcript", "auth", "serve/internal/edge", "wire", "client"}},
+	{"serve/api", []string{"memory", "ledger", "agents", "transcript", "auth", "serve/internal/edge", "client"}}, // the JSON shapes of the native API stand once, in client
 	{"serve", []string{"memory", "ledger", "agents", "transcript", "auth", "serve/internal/edge"}},
 	{"cmd", []string{anyOurs}},
 	{"bench", []string{anyOurs, "internal/testkit"}},
