@@ -17,6 +17,8 @@ const (
 	// so long that there would be more than maxPieces.
 	pieceRunes = 16
 	maxPieces  = 512
+	// maxSchema bounds a schema: providers refuse large ones too.
+	maxSchema = 256 << 10
 )
 
 // format is how an answer has to be shaped, from any dialect's field for it.
@@ -34,6 +36,9 @@ func newFormat(typ string, schema json.RawMessage) (format, error) {
 		return format{json: true}, nil
 	case "json_schema":
 		var object map[string]json.RawMessage
+		if len(schema) > maxSchema {
+			return format{}, refusal(http.StatusBadRequest, "schema", "the schema is too large.")
+		}
 		if json.Unmarshal(schema, &object) != nil || object == nil {
 			return format{}, refusal(http.StatusBadRequest, "schema", "the schema must be a JSON object.")
 		}

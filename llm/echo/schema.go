@@ -15,7 +15,7 @@ import (
 const (
 	maxDepth = 12
 	maxItems = 64
-	maxNodes = 10_000
+	maxNodes = 2_000
 	maxBytes = 8 << 20
 )
 
@@ -83,7 +83,7 @@ func (t *typeNames) UnmarshalJSON(raw []byte) error {
 }
 
 func (g *generator) value(schema json.RawMessage, depth int) json.RawMessage {
-	if g.nodes++; depth > maxDepth || g.nodes > maxNodes {
+	if g.nodes++; depth > maxDepth || g.nodes > maxNodes || g.bytes > maxBytes {
 		return json.RawMessage("null")
 	}
 	var n node
