@@ -146,6 +146,14 @@ func blockOf(i, n int) uint16 {
 	return uint16(i / passageStride)
 }
 
+// blockSpan is the stretch of a body of n stems that a block covers.
+func blockSpan(block, n int) (from, to int) {
+	if n <= passageWhole {
+		return 0, n
+	}
+	return block * passageStride, min((block+1)*passageStride, n)
+}
+
 // passageCount is how many passages a body of n stems has.
 func passageCount(n int32) int32 {
 	if n <= passageWhole {
@@ -173,6 +181,15 @@ func (d *dictionary) post(turn int32, seq []uint32, body []term) {
 			bump(&p.said)
 		}
 	}
+}
+
+// postings is how many postings the forms have together.
+func (d *dictionary) postings(forms []uint32) int {
+	n := 0
+	for _, f := range forms {
+		n += len(d.forms[f].posts)
+	}
+	return n
 }
 
 func bump(n *uint8) {

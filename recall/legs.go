@@ -10,6 +10,7 @@ type cell struct {
 	own      bool // it holds a query term that is not only a name
 	near     bool // a turn beside it, in a leg that counts, holds one
 	alike    int8 // how many words of the query it holds a look-alike of
+	pooled   bool // it is among the candidates
 	psg      float64
 	win2     float64
 	winP2    float64
@@ -322,17 +323,21 @@ func (p *pass) clearTerm() {
 	p.hits, p.spread = p.hits[:0], p.spread[:0]
 }
 
-// pair runs the bigram leg for terms a and b of the query.
+// pair runs the bigram leg for terms a and b of the query: the blocks of the
+// term with fewer postings are looked through for the other one beside it.
 func (p *pass) pair(a, b int, stemA, stemB uint32) {
+	d := &p.x.dict
 	p.markForms(stemA, first, stemB, second)
+	forms, beside, step := d.stems.rows[stemA].forms, second, 1
+	if d.postings(d.stems.rows[stemB].forms) < d.postings(forms) {
+		forms, beside, step = d.stems.rows[stemB].forms, first, -1
+	}
 	both := uint64(1)<<a | uint64(1)<<b
-	for _, n := range p.touched {
-		if p.cells[n].mask&both != both {
-			continue
-		}
-		if tf := p.adjacent(n); tf > 0 {
-			p.pairTF[n] = tf
-			p.pairHit = append(p.pairHit, n)
+	for _, f := range forms {
+		for i := range d.forms[f].posts {
+			if post := &d.forms[f].posts[i]; p.cells[post.turn].mask&both == both {
+				p.tallyPair(f, post, beside, step)
+			}
 		}
 	}
 	s := &p.scope.sum
@@ -359,20 +364,25 @@ func (p *pass) markForms(stemA uint32, markA uint8, stemB uint32, markB uint8) {
 	}
 }
 
-// adjacent counts how often a form marked second follows one marked first in
-// the body of turn n.
-func (p *pass) adjacent(n int32) int32 {
-	t := &p.x.turns[n]
-	var tf int32
-	before := uint8(0)
-	for _, f := range t.seq[:t.body] {
-		mark := p.marks[f]
-		if before == first && mark == second {
+// tallyPair counts where form f, in the block of a posting, has a form so marked
+// one step away.
+func (p *pass) tallyPair(f uint32, post *posting, beside uint8, step int) {
+	t := &p.x.turns[post.turn]
+	body := t.seq[:t.body]
+	from, to := blockSpan(int(post.block), len(body))
+	tf := int32(0)
+	for i := from; i < to; i++ {
+		if j := i + step; body[i] == f && 0 <= j && j < len(body) && p.marks[body[j]] == beside {
 			tf++
 		}
-		before = mark
 	}
-	return tf
+	if tf == 0 {
+		return
+	}
+	if p.pairTF[post.turn] == 0 {
+		p.pairHit = append(p.pairHit, post.turn)
+	}
+	p.pairTF[post.turn] += tf
 }
 
 func (p *pass) clearPair() {

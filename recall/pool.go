@@ -1,7 +1,5 @@
 package recall
 
-import "slices"
-
 // candidates are the turns that get the full features: the best by passage
 // score, and by number of look-alike words, with two neighbours on each side. With a
 // filter the best are chosen among the turns it allows and those beside them.
@@ -12,13 +10,16 @@ func (p *pass) candidates(allow func(string) bool) []int32 {
 	for _, n := range chosen {
 		a := p.around(n)
 		for _, m := range [...]int32{n, a.p2, a.p1, a.n1, a.n2} {
-			if m >= 0 {
+			if m < 0 {
+				continue
+			}
+			if c := p.cell(m); !c.pooled {
+				c.pooled = true
 				out = append(out, m)
 			}
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // ranking is a bounded heap with its worst entry first.

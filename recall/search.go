@@ -66,8 +66,8 @@ func (x *Index) Evaluate(q Query) Result {
 
 	parsed := parseQuery(q.Text, q.Now, x.speakersOf(s))
 	p.gather(parsed)
-	ranked := p.rank(parsed, q.Allow)
-	return Result{Profile: profile, Hits: p.top(ranked, q.K), Attribution: p.attribute(parsed, ranked)}
+	all := p.score(parsed, q.Allow)
+	return Result{Profile: profile, Hits: p.hitsOf(p.top(all, q.K)), Attribution: p.attribute(parsed, all)}
 }
 
 // speakersOf lists the participants of a scope in a fixed order.
@@ -125,8 +125,8 @@ type scored struct {
 	features *Features
 }
 
-// rank scores the candidates that may be hits, best first.
-func (p *pass) rank(q parsedQuery, allow func(string) bool) []scored {
+// score scores the candidates that may be hits, in no order.
+func (p *pass) score(q parsedQuery, allow func(string) bool) []scored {
 	pool := p.candidates(allow)
 	p.scoreLetters(pool)
 	best := p.maxima()
@@ -140,13 +140,27 @@ func (p *pass) rank(q parsedQuery, allow func(string) bool) []scored {
 		f := &p.features[len(p.features)-1]
 		out = append(out, scored{turn: n, score: f.dot(p.weights), features: f})
 	}
-	slices.SortFunc(out, func(a, b scored) int {
-		if c := cmp.Compare(b.score, a.score); c != 0 {
-			return c
-		}
-		return p.compare(a.turn, b.turn)
-	})
 	return out
+}
+
+// top orders the k best of the candidates.
+func (p *pass) top(all []scored, k int) []scored {
+	if k <= 0 {
+		k = defaultK
+	}
+	if len(all) > k {
+		scores := make([]float64, 0, len(all))
+		for _, c := range all {
+			scores = append(scores, c.score)
+		}
+		slices.Sort(scores)
+		least := scores[len(scores)-k]
+		all = slices.DeleteFunc(slices.Clone(all), func(c scored) bool { return c.score < least })
+	}
+	slices.SortFunc(all, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), p.compare(a.turn, b.turn))
+	})
+	return all[:min(k, len(all))]
 }
 
 func (p *pass) compare(a, b int32) int {
@@ -245,11 +259,7 @@ func matchDates(query dateSet, t *turn) float64 {
 	return got / all
 }
 
-func (p *pass) top(ranked []scored, k int) []Hit {
-	if k <= 0 {
-		k = defaultK
-	}
-	ranked = ranked[:min(k, len(ranked))]
+func (p *pass) hitsOf(ranked []scored) []Hit {
 	hits := make([]Hit, 0, len(ranked))
 	for _, r := range ranked {
 		hits = append(hits, Hit{Ref: p.x.turns[r.turn].ref, Score: r.score, Legs: *r.features})
@@ -259,12 +269,12 @@ func (p *pass) top(ranked []scored, k int) []Hit {
 
 // attribute compares the named participant's best turn with everybody else's,
 // leaving out the reward for being named.
-func (p *pass) attribute(q parsedQuery, ranked []scored) Attribution {
+func (p *pass) attribute(q parsedQuery, all []scored) Attribution {
 	if len(q.named) != 1 {
 		return Attribution{}
 	}
 	theirs, others := math.Inf(-1), math.Inf(-1)
-	for _, r := range ranked {
+	for _, r := range all {
 		plain := r.score - p.weights.Speaker*r.features.Speaker
 		if q.named[p.x.turns[r.turn].speaker] {
 			theirs = max(theirs, plain)
