@@ -9,15 +9,15 @@ import (
 )
 
 // maxAttach is how many turns move with their sources in one Update.
-const maxAttach = 150
+const maxAttach = 120
 
 // Attach moves a session to a space. Its turns go with it (a turn's space is
-// its session's), what they said becomes sources of the new space, and those
-// left behind are held there. The mount ends and the branch is main again. A
+// its session's), what they said becomes sources of the new space, and the
+// old sources go, unless something else says them. The mount ends and the branch is main again. A
 // session that a checkpoint was saved from stays where it is (ErrConflict); the
 // same space again changes nothing. Needs state:write.
 //
-// Session and the first 150 turns' sources move in one Update over both
+// Session and the first 120 turns' sources move in one Update over both
 // spaces, those of a longer session in further ones: until then the rest is not
 // recalled anywhere.
 func (l *Ledger) Attach(ctx context.Context, id dhruva.SessionID, to dhruva.SpaceID) (dhruva.Session, error) {
@@ -98,49 +98,75 @@ func moveable(tx dhruva.Tx, p dhruva.Principal, id dhruva.SessionID, from dhruva
 	return s, err
 }
 
+// moving is one step of a move from one space to another.
+type moving struct {
+	ledger    *Ledger
+	principal dhruva.Principal
+	tx        dhruva.Tx
+	from, to  dhruva.Epoch
+	now       time.Time
+}
+
 // moveSources makes the sources of the next turns in the session's new space,
-// with the class they had, and withdraws the old ones.
-func (l *Ledger) moveSources(tx dhruva.Tx, p dhruva.Principal, s dhruva.Session, from dhruva.SpaceID, after int64, now time.Time) error {
-	old, err := tx.Epoch(from)
-	if err != nil {
+// with the class they had, and takes away the old ones.
+func (l *Ledger) moveSources(tx dhruva.Tx, p dhruva.Principal, s dhruva.Session, from dhruva.SpaceID, after int64, now time.Time) (err error) {
+	m := moving{ledger: l, principal: p, tx: tx, now: now}
+	if m.from, err = tx.Epoch(from); err != nil {
 		return err
 	}
-	e, err := tx.Epoch(s.Space)
-	if err != nil {
+	if m.to, err = tx.Epoch(s.Space); err != nil || s.LastSeq == 0 {
 		return err
 	}
-	through := min(after+maxAttach, s.LastSeq)
-	turns, err := tx.ListTurns(dhruva.TurnQuery{Session: s.ID, After: after, Through: through})
-	if err != nil || len(turns) == 0 {
+	turns, err := tx.ListTurns(dhruva.TurnQuery{Session: s.ID, After: after, Through: min(after+maxAttach, s.LastSeq)})
+	if err != nil {
 		return err
 	}
 	for _, t := range turns {
-		if err := l.moveSource(tx, p, t, from, old.Generation, e.Generation, now); err != nil {
-			return err
-		}
-	}
-	return withdraw(tx, from, s.ID, after, through, heldMoved, now)
-}
-
-// moveSource makes the source that a turn has in its new space. A turn whose
-// text has no source where it comes from (trivial, purged) gets none.
-func (l *Ledger) moveSource(tx dhruva.Tx, p dhruva.Principal, t dhruva.Turn, from dhruva.SpaceID, was, now int64, at time.Time) error {
-	ids, err := tx.SourcesOfTurn(from, was, t.Session, t.Seq)
-	if err != nil || t.Redacted {
-		return err
-	}
-	for _, id := range ids {
-		src, err := tx.Source(from, was, id)
+		ids, err := tx.SourcesOfTurn(from, m.from.Generation, t.Session, t.Seq)
 		if err != nil {
 			return err
 		}
-		_, _, err = l.capture(tx, p, said{
-			space: t.Space, generation: now, role: t.Role, class: src.Class, text: t.Content, event: src.EventTime, now: at,
-			ref: dhruva.Reference{Session: t.Session, Seq: t.Seq},
+		for _, id := range ids {
+			if err := m.source(t, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// source moves what a turn says. A turn without a source (trivial, purged) has
+// none in its new space either.
+func (m moving) source(t dhruva.Turn, id dhruva.SourceID) error {
+	old, err := m.tx.Source(m.from.Space, m.from.Generation, id)
+	if err != nil {
+		return err
+	}
+	place := dhruva.Reference{Session: t.Session, Seq: t.Seq}
+	if !t.Redacted {
+		_, _, err = m.ledger.capture(m.tx, m.principal, said{
+			space: m.to.Space, generation: m.to.Generation, role: t.Role, class: old.Class, text: t.Content,
+			event: old.EventTime, now: m.now, ref: place,
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	place.Space, place.Generation, place.Source = m.from.Space, m.from.Generation, id
+	if err := m.tx.DropReference(place); err != nil {
+		return err
+	}
+	return m.left(old)
+}
+
+// left removes a source that nothing says any more.
+func (m moving) left(old dhruva.Source) error {
+	refs, err := m.tx.References(old.Space, old.Generation, old.ID)
+	if err != nil {
+		return err
+	}
+	if len(refs) > 0 {
+		return announce(m.tx, old, dhruva.ChangeSource, m.now)
+	}
+	return firstOf(m.tx.DropSource(old.Space, old.Generation, old.ID), announce(m.tx, old, dhruva.ChangeSourceGone, m.now))
 }

@@ -165,11 +165,11 @@ func (w *writing) open() (err error) {
 		w.session = w.fresh
 	}
 	w.after = w.session.LastSeq
-	if in.Began != nil && in.Began.Session.ID == w.session.ID {
-		w.after = min(w.after, boundary(*in.Began, w.session))
-	}
 	w.out.Session = w.session.ID
-	return nil
+	if in.Began != nil && in.Began.Session.ID == w.session.ID {
+		w.after, err = boundary(*in.Began, &w.session, min(int64(len(w.units)), chunk))
+	}
+	return err
 }
 
 // unknown skips the units up to the last human turn that the session holds.

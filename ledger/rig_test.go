@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -12,11 +13,20 @@ import (
 	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/ledger"
 	"github.com/dhruva-memory/dhruva/store/memstore"
+	"github.com/dhruva-memory/dhruva/store/sqlstore"
+	"github.com/dhruva-memory/dhruva/store/storetest"
 )
 
 // openers are the stores that every test runs on.
 var openers = map[string]func(testing.TB) dhruva.Store{
 	"memory": func(testing.TB) dhruva.Store { return memstore.New() },
+	"sqlite": func(t testing.TB) dhruva.Store {
+		s, err := sqlstore.Open(context.Background(), filepath.Join(t.TempDir(), "dhruva.db"), sqlstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	},
 }
 
 // twice runs every fn of an Update two times and keeps the second, as a store
@@ -233,6 +243,7 @@ func (r *rig) tombstone(space dhruva.SpaceID, generation int64, id dhruva.Source
 // check holds the invariants of the whole store that the ledger answers for.
 func (r *rig) check() {
 	r.Helper()
+	r.must(storetest.Check(context.Background(), r.store, dhruva.TenantScope(tenant)))
 	r.view(func(tx dhruva.Tx) error {
 		sessions, err := tx.ListSessions(dhruva.SessionQuery{Page: dhruva.Page{Limit: 1000}})
 		for _, s := range sessions {

@@ -180,7 +180,7 @@ func (l *Ledger) DeleteSession(ctx context.Context, id dhruva.SessionID) error {
 	}
 	for after := int64(0); after < s.LastSeq; after += chunk {
 		err := l.update(ctx, p, s.Space, func(tx dhruva.Tx) error {
-			return withdraw(tx, s.Space, id, after, min(after+chunk, s.LastSeq), heldHidden, now)
+			return withdraw(tx, s.Space, id, after, min(after+chunk, s.LastSeq), now)
 		})
 		if err != nil {
 			return wrap("delete session", err)
@@ -191,7 +191,7 @@ func (l *Ledger) DeleteSession(ctx context.Context, id dhruva.SessionID) error {
 
 // withdraw holds the sources of a range of turns that no other live session and
 // no checkpoint says.
-func withdraw(tx dhruva.Tx, space dhruva.SpaceID, id dhruva.SessionID, after, through int64, why string, now time.Time) error {
+func withdraw(tx dhruva.Tx, space dhruva.SpaceID, id dhruva.SessionID, after, through int64, now time.Time) error {
 	e, err := tx.Epoch(space)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func withdraw(tx dhruva.Tx, space dhruva.SpaceID, id dhruva.SessionID, after, th
 				continue
 			}
 			seen[source] = true
-			if err := withdrawSource(tx, space, e.Generation, source, why, now); err != nil {
+			if err := withdrawSource(tx, space, e.Generation, source, now); err != nil {
 				return err
 			}
 		}
@@ -215,7 +215,7 @@ func withdraw(tx dhruva.Tx, space dhruva.SpaceID, id dhruva.SessionID, after, th
 	return nil
 }
 
-func withdrawSource(tx dhruva.Tx, space dhruva.SpaceID, generation int64, id dhruva.SourceID, why string, now time.Time) error {
+func withdrawSource(tx dhruva.Tx, space dhruva.SpaceID, generation int64, id dhruva.SourceID, now time.Time) error {
 	src, err := tx.Source(space, generation, id)
 	if err != nil || src.State != dhruva.SourceReady {
 		return ignoreMissing(err)
@@ -229,7 +229,7 @@ func withdrawSource(tx dhruva.Tx, space dhruva.SpaceID, generation int64, id dhr
 			return err
 		}
 	}
-	src.State, src.HeldFor = dhruva.SourceHeld, why
+	src.State, src.HeldFor = dhruva.SourceHeld, heldHidden
 	return firstOf(tx.PutSource(src), announce(tx, src, dhruva.ChangeSource, now))
 }
 

@@ -9,12 +9,9 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// Reasons in Source.HeldFor that the ledger itself takes back when the text is
-// said again somewhere else.
-const (
-	heldHidden = "its session was deleted"
-	heldMoved  = "its session was attached to another space"
-)
+// heldHidden is the one reason in Source.HeldFor that the ledger itself takes
+// back, when the text is said again somewhere else.
+const heldHidden = "its session was deleted"
 
 // said is a text at one place, from which a source is made.
 type said struct {
@@ -83,7 +80,7 @@ func (l *Ledger) restate(src *dhruva.Source, in said) {
 		}
 		dhruva.SignSource(l.Keys, src)
 	}
-	if src.State == dhruva.SourceHeld && (src.HeldFor == heldHidden || src.HeldFor == heldMoved) {
+	if src.State == dhruva.SourceHeld && src.HeldFor == heldHidden {
 		judge(src, said{text: in.text, class: src.Class})
 	}
 }

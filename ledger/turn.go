@@ -140,7 +140,11 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 		return nil, nil
 	}
 	out := slices.Clone(drafts)
-	parent, after := began.After, boundary(began, s)
+	parent := began.After
+	after, err := boundary(began, &s, int64(len(out)))
+	if err != nil {
+		return nil, err
+	}
 	for i := range out {
 		s.LastSeq++
 		out[i].Seq, out[i].Parent, out[i].BeganAfter = s.LastSeq, parent, after
@@ -166,11 +170,24 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 // as it is when the request's turns are stored. A request that was on its way
 // when a mount was made saw the state before it, also when no turn came between
 // its beginning and the mount; so it counts as begun before the mount's base.
-func boundary(began Began, s dhruva.Session) int64 {
-	if s.Mount != nil && (began.Session.Mount == nil || *s.Mount != *began.Session.Mount) {
-		return min(began.After, s.Mount.Base-1)
+//
+// No number comes before a mount in a session without turns. There the boundary
+// itself moves behind the late turns, unless later ones have come already: then
+// the late ones have no place and are ErrFenced.
+func boundary(began Began, s *dhruva.Session, turns int64) (int64, error) {
+	if s.Mount == nil || began.Session.Mount != nil && *s.Mount == *began.Session.Mount {
+		return began.After, nil
 	}
-	return began.After
+	if s.Mount.Base > 0 {
+		return min(began.After, s.Mount.Base-1), nil
+	}
+	if s.LastSeq > 0 {
+		return 0, fmt.Errorf("%w: the session was mounted since this request began", dhruva.ErrFenced)
+	}
+	m := *s.Mount
+	m.Base = turns
+	s.Mount = &m
+	return began.After, nil
 }
 
 // moved tells a session that was attached elsewhere since the request began
