@@ -52,6 +52,9 @@ func (p *parser) chatMessage(raw *rawMessage, m *dhruva.Message, a *anchor) {
 			ids = addPrint(ids, printCall, p.str(lit))
 		}
 		assistant(m, cleanChat, ids)
+		for _, part := range m.Parts { // reasoning inside the text
+			m.Protected = m.Protected || len(stripThinking(part.Text)) != len(part.Text)
+		}
 	case p.is(raw.role, "system"), p.is(raw.role, "developer"):
 		m.Role, m.Protected = dhruva.RoleSystem, true
 		p.noteSystem(raw)

@@ -114,6 +114,11 @@ func (o *observer) Close() (seen dhruva.Observation) {
 			seen = dhruva.Observation{Overflow: true}
 		}
 	}()
+	return o.conclude()
+}
+
+// conclude is Close without its guard.
+func (o *observer) conclude() (seen dhruva.Observation) {
 	if !o.over && len(o.codings) > 0 {
 		o.unpack()
 	}

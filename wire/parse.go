@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/dhruva-memory/dhruva"
@@ -34,7 +35,7 @@ const (
 type rawMessage struct {
 	span
 	role, typ, id, callID, sealed span // literals
-	phase, text                   span
+	phase                         span
 	content                       span // the literal when form is formString
 	form                          form
 	parts, calls                  span // index ranges into the parser's lists
@@ -224,6 +225,9 @@ func (p *parser) list() ([]rawMessage, error) {
 	err := p.array(func() error {
 		if len(list) >= p.limits.Messages {
 			return fmt.Errorf("wire: the request has more than %d messages: %w", p.limits.Messages, dhruva.ErrTooLarge)
+		}
+		if len(list) == cap(list) {
+			list = slices.Grow(list, max(len(list), 8)) // append alone grows by a quarter
 		}
 		list = append(list, rawMessage{})
 		return p.message(&list[len(list)-1])

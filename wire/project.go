@@ -99,6 +99,17 @@ func cleanUser(text string) string {
 	return strings.TrimSpace(StripScaffolding(text))
 }
 
+// scaffolded reports text that capture would not store, so that removing the
+// message would lose it.
+func scaffolded(m *dhruva.Message) bool {
+	for _, part := range m.Parts {
+		if len(StripScaffolding(part.Text)) != len(part.Text) {
+			return true
+		}
+	}
+	return false
+}
+
 func cleanAssistant(text string) string {
 	text, _ = StripBlocks(text)
 	return strings.TrimSpace(text)
@@ -110,6 +121,7 @@ func (p *parser) user(raw *rawMessage, m *dhruva.Message, a *anchor, partType st
 	m.Role = dhruva.RoleUser
 	said(m, cleanUser)
 	m.Human = m.Text != "" && !m.ToolResult
+	m.Protected = m.Protected || !m.Human || scaffolded(m)
 	switch {
 	case raw.form == formString:
 		*a = anchor{form: formString, at: raw.content.end - 1}

@@ -175,12 +175,13 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// literal reads a string literal, quotes included, and counts its text. Eight
-// bytes at a time: the mask marks the bytes that end a run of plain text.
+// literal reads a string literal, quotes included, and counts its text. It
+// goes eight bytes at a time: stop marks the bytes that end a run of text.
 func (s *scanner) literal() (lit span, t tally, escaped bool, err error) {
 	lit.start = s.pos
 	b, p := s.b, s.pos+1
-	ascii, leads, high := 0, 0, false
+	spent := 0          // bytes that are not one ASCII character each
+	leads, high := 0, 0 // first bytes of other scalars, all bytes above ASCII
 	for {
 		for len(b)-p >= 8 {
 			x := binary.LittleEndian.Uint64(b[p:])
@@ -188,63 +189,80 @@ func (s *scanner) literal() (lit span, t tally, escaped bool, err error) {
 			e := x ^ '\\'*lowBits
 			stop := ((x-' '*lowBits)&^x | (q-lowBits)&^q | (e-lowBits)&^e) & highBits
 			h := x & highBits
-			n := 8
 			if stop != 0 {
-				n = bits.TrailingZeros64(stop) >> 3
-				h &= 1<<(8*uint(n)) - 1
-			}
-			ascii += n
-			if h != 0 {
-				high = true
-				ascii -= bits.OnesCount64(h)
-				leads += bits.OnesCount64(h & (x << 1))
-			}
-			p += n
-			if stop != 0 {
+				n := bits.TrailingZeros64(stop) >> 3
+				p += n
+				if h &= 1<<(8*uint(n)) - 1; h != 0 {
+					high += bits.OnesCount64(h)
+					leads += bits.OnesCount64(h & (x << 1))
+				}
 				break
+			}
+			if p += 8; h != 0 {
+				high += bits.OnesCount64(h)
+				leads += bits.OnesCount64(h & (x << 1))
+				continue
+			}
+			for len(b)-p >= 16 && plain(binary.LittleEndian.Uint64(b[p:]), binary.LittleEndian.Uint64(b[p+8:])) {
+				p += 16
 			}
 		}
 		if p >= len(b) {
 			s.pos = p
 			return lit, t, escaped, s.fail("a string does not end")
 		}
-		switch c := b[p]; {
-		case c == '"':
-			lit.end = p + 1
-			s.pos = p + 1
-			if high && !utf8.Valid(b[lit.start:p]) {
-				s.pos = lit.start
-				return lit, t, escaped, s.fail("a string is not UTF-8")
-			}
-			return lit, tally{ascii: ascii, other: leads}, escaped, nil
-		case c == '\\':
+		c := b[p]
+		if c == '\\' {
 			escaped = true
+			if p+1 < len(b) && isShortEscape(b[p+1]) {
+				spent++
+				p += 2
+				continue
+			}
 			n, wide := escapeLen(b[p:])
 			if n == 0 {
 				s.pos = p
 				return lit, t, escaped, s.fail("a bad escape")
 			}
+			spent += n - 1
 			if wide {
+				spent++
 				leads++
-			} else {
-				ascii++
 			}
 			p += n
-		case c < ' ':
+			continue
+		}
+		if c == '"' {
+			break
+		}
+		if c < ' ' {
 			s.pos = p
 			return lit, t, escaped, s.fail("a control character in a string")
-		default:
-			if c < utf8.RuneSelf {
-				ascii++
-			} else {
-				high = true
-				if c >= 0xC0 {
-					leads++
-				}
-			}
-			p++
 		}
+		if c >= utf8.RuneSelf {
+			high++
+			if c >= 0xC0 {
+				leads++
+			}
+		}
+		p++
 	}
+	lit.end = p + 1
+	if high > 0 && !utf8.Valid(b[lit.start:p]) {
+		s.pos = lit.start
+		return lit, t, escaped, s.fail("a string is not UTF-8")
+	}
+	s.pos = lit.end
+	return lit, tally{ascii: p - lit.start - 1 - high - spent, other: leads}, escaped, nil
+}
+
+// plain reports that 16 bytes are ASCII text which ends nothing. Above the
+// first byte that says otherwise the bits are not exact, and do not matter.
+func plain(x, y uint64) bool {
+	const quotes, slashes, spaces = '"' * lowBits, '\\' * lowBits, ' ' * lowBits
+	x |= (x - spaces) | (x ^ quotes - lowBits) | (x ^ slashes - lowBits)
+	y |= (y - spaces) | (y ^ quotes - lowBits) | (y ^ slashes - lowBits)
+	return (x|y)&highBits == 0
 }
 
 // escapeLen measures the escape at the start of b, a surrogate pair as one;
@@ -253,11 +271,10 @@ func escapeLen(b []byte) (n int, wide bool) {
 	if len(b) < 2 {
 		return 0, false
 	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	if isShortEscape(b[1]) {
 		return 2, false
-	case 'u':
-	default:
+	}
+	if b[1] != 'u' {
 		return 0, false
 	}
 	r, ok := hex4(b, 2)
@@ -271,6 +288,14 @@ func escapeLen(b []byte) (n int, wide bool) {
 	}
 	return 6, r >= utf8.RuneSelf
 }
+
+// shortEscapes has a bit for each byte that may follow a backslash, but 'u'.
+var shortEscapes = [4]uint64{
+	0: 1<<'"' | 1<<'/',
+	1: 1<<('\\'-64) | 1<<('b'-64) | 1<<('f'-64) | 1<<('n'-64) | 1<<('r'-64) | 1<<('t'-64),
+}
+
+func isShortEscape(c byte) bool { return shortEscapes[c>>6]>>(c&63)&1 != 0 }
 
 func hex4(b []byte, at int) (rune, bool) {
 	if len(b) < at+4 {

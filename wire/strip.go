@@ -196,21 +196,19 @@ func (f *thinkFilter) add(s string) {
 
 // next finds the first tag that matters in the present state.
 func (f *thinkFilter) next(s string) (int, string) {
-	closing := strings.Index(s, thinkClose)
-	if f.inside {
-		if closing < 0 {
+	for at := 0; ; at++ {
+		i := strings.IndexByte(s[at:], '<')
+		if i < 0 {
 			return 0, ""
 		}
-		return closing, thinkClose
+		at += i
+		switch {
+		case strings.HasPrefix(s[at:], thinkClose):
+			return at, thinkClose
+		case !f.inside && strings.HasPrefix(s[at:], thinkOpen):
+			return at, thinkOpen
+		}
 	}
-	opening := strings.Index(s, thinkOpen)
-	switch {
-	case opening >= 0 && (closing < 0 || opening < closing):
-		return opening, thinkOpen
-	case closing >= 0:
-		return closing, thinkClose
-	}
-	return 0, ""
 }
 
 // close passes on what was held back.
