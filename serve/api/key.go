@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/auth"
@@ -39,7 +41,7 @@ func (a *api) createKey(ctx context.Context, in *struct{ Body client.KeyInput })
 // among those it may touch.
 func (a *api) keySpaces(ctx context.Context, in client.KeyInput) (own dhruva.SpaceID, all []dhruva.SpaceID, err error) {
 	if in.Space != "" {
-		s, err := a.space(ctx, in.Space)
+		s, err := a.ensured(ctx, in.Space)
 		if err != nil {
 			return "", nil, err
 		}
@@ -55,6 +57,16 @@ func (a *api) keySpaces(ctx context.Context, in client.KeyInput) (own dhruva.Spa
 		}
 	}
 	return own, all, nil
+}
+
+// ensured finds a space, or makes the one that is named: a key for a new
+// project is often the first thing that names it.
+func (a *api) ensured(ctx context.Context, name string) (dhruva.Space, error) {
+	s, err := a.space(ctx, name)
+	if errors.Is(err, dhruva.ErrNotFound) && uuid.Validate(name) != nil {
+		return a.ledger.EnsureSpace(ctx, name)
+	}
+	return s, err
 }
 
 func (a *api) listKeys(ctx context.Context, in *Paging) (client.List[client.Key], error) {

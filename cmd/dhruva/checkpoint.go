@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/client"
+)
+
+func (p *program) checkpointCommand() *cobra.Command {
+	return group("checkpoint", "Checkpoints: what was concluded", `  dhruva checkpoint create --session SESSION --title "Plan" --decision "Ship on Friday" --task "Write notes"
+  dhruva checkpoint create --space work --from-json plan.json
+  dhruva checkpoint list --space work`, p.checkpointCreate(), p.checkpointList(), p.checkpointShow())
+}
+
+func (p *program) checkpointList() *cobra.Command {
+	var g paging
+	var space, branch, session string
+	c := &cobra.Command{Use: "list", Short: "List the checkpoints of a space, newest first", Example: "  dhruva checkpoint list --space work --branch main", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.listCheckpoints(c, space, client.CheckpointFilter{Branch: branch, Session: dhruva.SessionID(session), Page: g.page()})
+		}}
+	g.flags(c)
+	spaceFlag(c, &space)
+	c.Flags().StringVar(&branch, "branch", "", "only those saved on this branch")
+	c.Flags().StringVar(&session, "session", "", "only those drawn from this session")
+	return c
+}
+
+func (p *program) listCheckpoints(c *cobra.Command, space string, f client.CheckpointFilter) error {
+	return p.with(c.Context(), func(api *client.Client) error {
+		l, err := api.Checkpoints(c.Context(), space, f)
+		if err != nil {
+			return err
+		}
+		return printList(p, l, "HASH BRANCH SAVED AUTHOR TITLE", func(k client.Checkpoint) []string {
+			return []string{k.Hash.Short(), k.Branch, when(k.CreatedAt), k.Author, k.Title}
+		})
+	})
+}
+
+func (p *program) logCommand() *cobra.Command {
+	var g paging
+	var branch string
+	c := &cobra.Command{Use: "log SPACE", Short: "Show the checkpoints of a space, newest first", Example: "  dhruva log work\n  dhruva log work --branch main -n 10", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.with(c.Context(), func(api *client.Client) error {
+				l, err := api.Checkpoints(c.Context(), args[0], client.CheckpointFilter{Branch: branch, Page: g.page()})
+				if err != nil {
+					return err
+				}
+				defer p.more(l.Next)
+				return p.print(l, func(w io.Writer) { printLog(w, l.Items) })
+			})
+		}}
+	g.flags(c)
+	c.Flags().StringVar(&branch, "branch", "", "only those saved on this branch")
+	return c
+}
+
+func printLog(w io.Writer, items []client.Checkpoint) {
+	for _, k := range items {
+		parents := make([]string, 0, len(k.Parents))
+		for _, h := range k.Parents {
+			parents = append(parents, h.Short())
+		}
+		fmt.Fprintf(w, "checkpoint %s (%s)\n", k.Hash, oneLine(k.Branch, 60))
+		if len(parents) > 0 {
+			fmt.Fprintf(w, "parent     %s\n", strings.Join(parents, " "))
+		}
+		fmt.Fprintf(w, "author     %s\ndate       %s\n\n    %s\n\n", oneLine(k.Author, 100), when(k.CreatedAt), oneLine(k.Title, 200))
+	}
+}
+
+// draft are the flags of checkpoint create.
+type draft struct {
+	space, fromJSON, session, author, branch string
+	title, objective, summary                string
+	parents                                  []string
+	decisions, assumptions, tasks            []string
+	questions, entities                      []string
+}
+
+func (p *program) checkpointCreate() *cobra.Command {
+	var d draft
+	c := &cobra.Command{Use: "create", Short: "Save what was concluded", Args: cobra.NoArgs,
+		Example: `  dhruva checkpoint create --session SESSION --title "Plan" --decision "Ship on Friday"
+  dhruva checkpoint create --space work --from-json plan.json
+  echo '{"title":"Plan","decisions":["Ship on Friday"]}' | dhruva checkpoint create --space work`,
+		Long: "Saves a checkpoint from flags, from a file, or (without either) from JSON on standard input; flags win over the file.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			in, err := p.checkpointInput(d)
+			if err != nil {
+				return err
+			}
+			return p.with(c.Context(), func(api *client.Client) error {
+				space, err := spaceFor(c, api, d.space, in.Session)
+				if err != nil {
+					return err
+				}
+				k, err := api.CreateCheckpoint(c.Context(), space, in)
+				if err != nil {
+					return err
+				}
+				p.say("next: dhruva mount SESSION %s", k.Hash.Short())
+				return p.print(k, func(w io.Writer) { fmt.Fprintln(w, k.Hash) })
+			})
+		}}
+	d.flags(c)
+	return c
+}
+
+func (d *draft) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVarP(&d.space, "space", "s", "", "id or name of the space (default: the session's, else the key's own)")
+	f.StringVar(&d.fromJSON, "from-json", "", "file with the checkpoint as JSON; - is standard input")
+	f.StringVar(&d.session, "session", "", "session it is drawn from")
+	f.StringVar(&d.branch, "branch", "", "branch to save on")
+	f.StringArrayVar(&d.parents, "parent", nil, "parent checkpoint; repeat for a merge")
+	f.StringVar(&d.title, "title", "", "title")
+	f.StringVar(&d.objective, "objective", "", "objective")
+	f.StringVar(&d.summary, "summary", "", "summary")
+	f.StringArrayVar(&d.decisions, "decision", nil, "a decision; may be repeated")
+	f.StringArrayVar(&d.assumptions, "assumption", nil, "an assumption; may be repeated")
+	f.StringArrayVar(&d.tasks, "task", nil, "an open task; may be repeated")
+	f.StringArrayVar(&d.questions, "question", nil, "an open question; may be repeated")
+	f.StringArrayVar(&d.entities, "entity", nil, "an entity; may be repeated")
+	f.StringVar(&d.author, "author", "", "author (default: the key's name)")
+}
+
+// spaceFor is the space that was named, else the session's, else the key's own.
+func spaceFor(c *cobra.Command, api *client.Client, named string, session dhruva.SessionID) (string, error) {
+	if named != "" || session == "" {
+		return named, nil
+	}
+	s, err := api.Session(c.Context(), session)
+	if err != nil {
+		return "", err
+	}
+	if s.SpaceID == nil {
+		return "", withFix(usage("session %s is FRESH: it has no space to save in", session), "attach it first: dhruva session attach %s SPACE", session)
+	}
+	return string(*s.SpaceID), nil
+}
+
+func (d draft) empty() bool {
+	return d.title+d.objective+d.summary == "" && len(d.decisions)+len(d.assumptions)+len(d.tasks)+len(d.questions)+len(d.entities) == 0
+}
+
+func (p *program) checkpointInput(d draft) (client.CheckpointInput, error) {
+	in := client.CheckpointInput{}
+	if d.fromJSON != "" || d.empty() {
+		var err error
+		if in, err = p.readCheckpoint(or(d.fromJSON, "-")); err != nil {
+			return in, err
+		}
+	}
+	for _, f := range []struct {
+		to   *string
+		flag string
+	}{{&in.Title, d.title}, {&in.Objective, d.objective}, {&in.Summary, d.summary}, {&in.Author, d.author}, {&in.Branch, d.branch}} {
+		*f.to = or(f.flag, *f.to)
+	}
+	in.Session = dhruva.SessionID(or(d.session, string(in.Session)))
+	if len(d.parents) > 0 {
+		in.Parents = d.parents
+	}
+	in.Decisions = append(in.Decisions, items(d.decisions)...)
+	in.Assumptions = append(in.Assumptions, items(d.assumptions)...)
+	in.Questions = append(in.Questions, items(d.questions)...)
+	in.Entities = append(in.Entities, items(d.entities)...)
+	for _, t := range d.tasks {
+		in.Tasks = append(in.Tasks, client.Task{Text: t})
+	}
+	return in, nil
+}
+
+func items(texts []string) []client.Item {
+	var out []client.Item
+	for _, t := range texts {
+		out = append(out, client.Item{Text: t})
+	}
+	return out
+}
+
+func (p *program) readCheckpoint(path string) (in client.CheckpointInput, err error) {
+	var b []byte
+	if path == "-" {
+		var s string
+		s, err = p.text("-")
+		b = []byte(s)
+	} else {
+		b, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return in, withFix(fmt.Errorf("%w: %w", dhruva.ErrInvalid, err), "give an existing file to --from-json")
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&in); err != nil {
+		return in, withFix(fmt.Errorf("%w: the checkpoint is not JSON as expected: %w", dhruva.ErrInvalid, err),
+			`give {"title": …, "summary": …, "decisions": [ … ], "tasks": [ … ]}, or use --title, --decision, …`)
+	}
+	return in, nil
+}
+
+func (p *program) checkpointShow() *cobra.Command { return p.show("show REF", "checkpoint show") }
+
+func (p *program) showCommand() *cobra.Command { return p.show("show REF", "show") }
+
+func (p *program) show(use, name string) *cobra.Command {
+	var turns bool
+	c := &cobra.Command{Use: use, Short: "Show a checkpoint", Args: cobra.ExactArgs(1),
+		Example: "  dhruva " + name + " 4f2a91c\n  dhruva " + name + " 4f2a91c --turns       the conversation behind it",
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.with(c.Context(), func(api *client.Client) error {
+				if turns {
+					l, err := api.CheckpointTurns(c.Context(), args[0])
+					if err != nil {
+						return err
+					}
+					return p.print(l, func(w io.Writer) { printTurns(w, l.Items) })
+				}
+				k, err := api.Checkpoint(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return p.print(k, func(w io.Writer) { printCheckpoint(w, k) })
+			})
+		}}
+	c.Flags().BoolVar(&turns, "turns", false, "the turns it was drawn from")
+	return c
+}
+
+func printCheckpoint(w io.Writer, k client.Checkpoint) {
+	printLog(w, []client.Checkpoint{k})
+	section := ""
+	for _, i := range k.Items {
+		if i.Kind == dhruva.KindTitle {
+			continue
+		}
+		if string(i.Kind) != section {
+			section = string(i.Kind)
+			fmt.Fprintf(w, "%s\n", strings.ReplaceAll(section, "_", " "))
+		}
+		text := plain(i.Text)
+		if i.Redacted {
+			text = "(erased)"
+		}
+		fmt.Fprintf(w, "  - %s\n", strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    "))
+	}
+}
+
+func (p *program) forkCommand() *cobra.Command {
+	var in client.ForkInput
+	c := &cobra.Command{Use: "fork CHECKPOINT", Short: "Start a new session from a checkpoint, on a branch of its own", Args: cobra.ExactArgs(1),
+		Example: "  dhruva fork 4f2a91c --branch try-sqlite --title \"what if SQLite\"",
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.oneSession(c, func(api *client.Client) (client.Session, error) { return api.ForkCheckpoint(c.Context(), args[0], in) })
+		}}
+	c.Flags().StringVar(&in.Branch, "branch", "", "name of the new branch")
+	c.Flags().StringVar(&in.Title, "title", "", "title of the new session")
+	c.Flags().StringVar(&in.Provider, "provider", "", "provider of its sends")
+	c.Flags().StringVar(&in.Model, "model", "", "model of its sends")
+	return c
+}
+
+func (p *program) mountCommand() *cobra.Command {
+	var depth int
+	var off bool
+	c := &cobra.Command{Use: "mount SESSION [CHECKPOINT]", Short: "Mount a checkpoint in a session: the model sees it and what follows", Args: cobra.RangeArgs(1, 2),
+		Example: "  dhruva mount SESSION 4f2a91c --depth 3\n  dhruva mount SESSION --off",
+		RunE: func(c *cobra.Command, args []string) error {
+			if off != (len(args) == 1) {
+				return withFix(usage("give a checkpoint, or --off"), "usage: %s", c.UseLine())
+			}
+			id := dhruva.SessionID(args[0])
+			return p.oneSession(c, func(api *client.Client) (client.Session, error) {
+				if off {
+					return api.Unmount(c.Context(), id)
+				}
+				return api.Mount(c.Context(), id, client.MountInput{Checkpoint: args[1], Depth: depth})
+			})
+		}}
+	c.Flags().IntVar(&depth, "depth", 0, "checkpoints shown: 1 (default) or 3")
+	c.Flags().BoolVar(&off, "off", false, "take the mounted checkpoint away")
+	return c
+}
+
+func (p *program) verifyCommand() *cobra.Command {
+	return &cobra.Command{Use: "verify SPACE", Short: "Recompute every checkpoint of a space", Example: "  dhruva verify work", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.with(c.Context(), func(api *client.Client) error {
+				v, err := api.Verify(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				err = p.print(v, func(w io.Writer) {
+					fmt.Fprintf(w, "%d checkpoints checked, %d problems\n", v.Checked, len(v.Problems))
+					for _, f := range v.Problems {
+						fmt.Fprintf(w, "  - %s\n", oneLine(f, 400))
+					}
+				})
+				if err == nil && !v.OK {
+					err = withFix(fmt.Errorf("the lineage of %s does not verify", args[0]), "restore the store from a backup, and keep this one for inspection")
+				}
+				return err
+			})
+		}}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/auth"
+	"github.com/dhruva-memory/dhruva/client"
+	"github.com/dhruva-memory/dhruva/ledger"
+	"github.com/dhruva-memory/dhruva/memory"
+	"github.com/dhruva-memory/dhruva/recall"
+	"github.com/dhruva-memory/dhruva/serve/api"
+	"github.com/dhruva-memory/dhruva/serve/mcpserver"
+	"github.com/dhruva-memory/dhruva/serve/proxy"
+	"github.com/dhruva-memory/dhruva/store/sqlstore"
+)
+
+// storeFile is the name of the embedded store in the data directory.
+const storeFile = "dhruva.db"
+
+// installation is everything that one process needs to answer.
+type installation struct {
+	dir       string
+	store     dhruva.Store
+	keys      *auth.Keys
+	memory    *memory.Memory
+	proxy     *proxy.Handler
+	mcp       *mcpserver.Server
+	providers *providers
+	log       *slog.Logger
+}
+
+// open opens an installation, and makes what is missing. The order is that of
+// the arrows: keyring, store, keys, write model, index, verbs, edges.
+func open(ctx context.Context, dir, storeURL string, c Config, log *slog.Logger) (_ *installation, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, withFix(fmt.Errorf("data directory: %w", err), "give a directory that can be written with --data")
+	}
+	keyring, err := auth.OpenKeyring(dir)
+	if err != nil {
+		return nil, err
+	}
+	path, err := storePath(dir, storeURL)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlstore.Open(ctx, path, sqlstore.Options{})
+	if err != nil {
+		return nil, err
+	}
+	in := &installation{dir: dir, store: store, log: log}
+	if in.providers, err = newProviders(c); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	in.keys = &auth.Keys{Store: store, Keyring: keyring}
+	if err := in.keys.Bootstrap(ctx, dir); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	in.memory = &memory.Memory{
+		Ledger: ledger.New(store, keyring), Recall: recall.NewEngine(store, keyring), Keys: keyring,
+		Providers: in.providers.find, Log: log,
+	}
+	in.proxy = proxy.New(proxy.Config{Memory: in.memory, Keys: in.keys, Upstreams: in.providers.upstream, Log: log})
+	in.mcp = mcpserver.New(mcpserver.Config{Memory: in.memory, Keys: in.keys, Version: version(), Log: log})
+	return in, nil
+}
+
+// storePath is the file of the embedded store: the one kind of this version.
+func storePath(dir, storeURL string) (string, error) {
+	if storeURL == "" {
+		return filepath.Join(dir, storeFile), nil
+	}
+	u, err := url.Parse(storeURL)
+	switch {
+	case err == nil && u.Scheme == "sqlite" && u.Host == "" && u.Path != "":
+		return u.Path, nil
+	case err == nil && strings.HasPrefix(u.Scheme, "postgres"):
+		return "", withFix(usage("Postgres is not in this version"), "leave out --store, or give sqlite:///path/to/file.db")
+	}
+	return "", withFix(usage("--store takes sqlite:///path/to/file.db"), "leave out --store for %s in the data directory", storeFile)
+}
+
+// api is the native API alone.
+func (in *installation) api() http.Handler {
+	return api.New(api.Config{Memory: in.memory, Keys: in.keys, Version: version()})
+}
+
+// routes is everything that is served.
+func (in *installation) routes(instance string) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle(client.Prefix+"/", in.api())
+	mux.Handle("/mcp", in.mcp.Handler())
+	mux.Handle("/v1/", in.echoByDefault(in.proxy))
+	mux.Handle("GET /livez", plainOK())
+	mux.Handle("GET /readyz", in.ready())
+	mux.Handle("GET /health", in.health(instance))
+	return mux
+}
+
+// echoByDefault sends calls that name no provider to echo, where echo is the
+// configured default. A key that is bound, and a client that brings its own
+// provider key, are left alone.
+func (in *installation) echoByDefault(next http.Handler) http.Handler {
+	const header = "X-Dhruva-Provider"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if in.providers.now.Load().config.Chat.DefaultProvider == echoName && len(r.Header.Values(header)) == 0 {
+			c, err := auth.Credential(r)
+			if err == nil && !c.PassThrough {
+				if p, err := in.keys.Authenticate(r.Context(), c.Key.Reveal()); err == nil && p.Provider == "" && !p.Test {
+					r = r.Clone(r.Context())
+					r.Header.Set(header, echoName)
+				}
+			}
+		}
+		next.ServeHTTP(w, r) // which refuses a credential that does not stand
+	})
+}
+
+// close ends what open began, in reverse; ctx bounds the wait for captures.
+func (in *installation) close(ctx context.Context) error {
+	return errors.Join(in.proxy.Drain(ctx), in.store.Close())
+}
+
+// closeTime bounds the wait for captures at the end.
+const closeTime = 10 * time.Second
+
+func (in *installation) closeSoon() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	return in.close(ctx)
+}

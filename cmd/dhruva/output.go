@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+)
+
+// print writes a value: as JSON when asked for, else in words.
+func (p *program) print(v any, words func(io.Writer)) error {
+	if !p.flags.json {
+		words(p.stdout)
+		return nil
+	}
+	enc := json.NewEncoder(p.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// say writes talk, which is never data.
+func (p *program) say(format string, args ...any) {
+	fmt.Fprintf(p.stderr, format+"\n", args...)
+}
+
+// table writes rows in columns.
+func table(w io.Writer, head string, rows [][]string) {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
+	for _, r := range rows {
+		for i, cell := range r {
+			r[i] = oneLine(cell, 60)
+		}
+		fmt.Fprintln(t, strings.Join(r, "\t"))
+	}
+	_ = t.Flush() // what cannot be written cannot be told either
+}
+
+// oneLine shows a text of somebody else's in one line of at most n characters,
+// without anything a terminal would obey.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(plain(s)), " ")
+	r := []rune(s)
+	if len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// plain takes control and formatting characters out of a text of somebody
+// else's; lines and tabs stay.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// errorsOnly drops log lines below a warning: JSON lines that say so.
+type errorsOnly struct{ w io.Writer }
+
+// Write passes warnings and errors on.
+func (e errorsOnly) Write(b []byte) (int, error) {
+	var l struct{ Level string }
+	if json.Unmarshal(b, &l) == nil && (l.Level == "INFO" || l.Level == "DEBUG") {
+		return len(b), nil
+	}
+	return e.w.Write(b)
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/serve/api"
+	"github.com/dhruva-memory/dhruva/serve/mcpserver"
+)
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	listen    string
+	store     string
+	providers string
+	plane     string
+	insecure  bool
+	hosts     []string
+}
+
+const defaultListen = "127.0.0.1:7373"
+
+func (p *program) serveCommand() *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use: "serve", Short: "Serve everything in one process", Args: cobra.NoArgs,
+		Example: `  dhruva serve
+  dhruva serve --listen 127.0.0.1:0 --data ./data      a free port, a directory of its own
+  OPENAI_API_KEY=sk-… dhruva serve                     then point a client's base URL at http://127.0.0.1:7373/v1`,
+		Long: "Serves the provider proxy (/v1), the native API (/api/v6) and MCP (/mcp), and works in the background.\n" +
+			"Logs JSON lines to standard error; prints one line to standard output when ready. SIGHUP reads the providers again.",
+		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), f) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.listen, "listen", "", "address to listen on (DHRUVA_LISTEN; default "+defaultListen+")")
+	fl.StringVar(&f.store, "store", "", "store (default: SQLite in the data directory)")
+	fl.StringVar(&f.providers, "providers", "", "providers.yaml (default: the one in the data directory)")
+	fl.StringVar(&f.plane, "plane", "all", "what to serve; this version: all")
+	fl.BoolVar(&f.insecure, "insecure-bind", false, "listen on other than loopback without TLS")
+	fl.StringSliceVar(&f.hosts, "allow-host", nil, "further names under which the loopback listener answers")
+	return c
+}
+
+func (p *program) serve(ctx context.Context, f serveFlags) error {
+	f.listen = or(or(f.listen, p.env("DHRUVA_LISTEN")), defaultListen)
+	if err := f.check(); err != nil {
+		return err
+	}
+	dir, err := p.dataDir()
+	if err != nil {
+		return err
+	}
+	config, err := loadConfig(f.providers, dir, p.env)
+	if err != nil {
+		return err
+	}
+	return p.serveAt(ctx, dir, config, f, nil)
+}
+
+func (f serveFlags) check() error {
+	if f.plane != "all" {
+		return withFix(usage("--plane %s is not in this version", f.plane), "leave out --plane: one process serves all")
+	}
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return withFix(usage("--listen %q is not HOST:PORT", f.listen), "give an address such as %s", defaultListen)
+	}
+	if !f.insecure && !loopback(host) {
+		return withFix(usage("%s is not a loopback address and there is no TLS", f.listen),
+			"listen on 127.0.0.1 behind a TLS proxy, or add --insecure-bind on a network you trust")
+	}
+	return nil
+}
+
+// front guards a loopback listener against this machine's browsers.
+func (f serveFlags) front(log *slog.Logger) api.Front {
+	host, _, _ := net.SplitHostPort(f.listen) // checked before
+	return api.Front{Log: log, Loopback: loopback(host), AllowedHosts: f.hosts}
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// serveAt serves a data directory until ctx ends. ready is called when the
+// server answers; nil prints the one line.
+func (p *program) serveAt(ctx context.Context, dir string, config Config, f serveFlags, ready func(*installation, string) error) error {
+	log := slog.New(slog.NewJSONHandler(p.stderr, nil))
+	if s, err := running(ctx, dir); err == nil {
+		return withFix(fmt.Errorf("%w: %s is served already, at %s by process %d", dhruva.ErrConflict, dir, s.URL, s.PID), "use that server, end it, or give another --data")
+	}
+	in, err := open(ctx, dir, f.store, config, log)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return errors.Join(withFix(fmt.Errorf("listen: %w", err), "give a free port with --listen; port 0 takes any"), in.closeSoon())
+	}
+	me := serving{URL: urlOf(l.Addr()), PID: os.Getpid(), Instance: dhruva.NewID()}
+	srv := &http.Server{
+		Handler:           f.front(log).Wrap(in.routes(me.Instance)),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	if err := me.write(dir); err != nil {
+		return errors.Join(err, l.Close(), in.closeSoon())
+	}
+	defer me.remove(dir)
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	stop := p.reloading(in, f.providers)
+	defer stop()
+	if ready == nil {
+		ready = func(_ *installation, url string) error {
+			_, err := fmt.Fprintf(p.stdout, "listening on %s\n", url)
+			return err
+		}
+	}
+	err = ready(in, me.URL)
+	if err == nil {
+		select {
+		case <-ctx.Done():
+			log.Info("shutting down")
+		case err = <-failed:
+		}
+	}
+	return errors.Join(err, shutdown(srv), in.closeSoon())
+}
+
+// shutdownTime is how long requests in flight may take to end.
+const shutdownTime = 10 * time.Second
+
+// shutdown closes the listener and lets requests end; what has not ended then
+// is cut.
+func shutdown(srv *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != nil {
+		return srv.Close()
+	}
+	return nil
+}
+
+// reloading reads the providers again at SIGHUP. A file with a mistake changes
+// nothing.
+func (p *program) reloading(in *installation, path string) (stop func()) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-hup:
+				c, err := loadConfig(path, in.dir, p.env)
+				if err != nil {
+					in.log.Error("providers not reloaded", "error", err)
+					continue
+				}
+				if err := in.providers.set(c); err != nil {
+					in.log.Error("providers not reloaded", "error", err)
+					continue
+				}
+				in.log.Info("providers reloaded", "default", c.defaultProvider())
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hup)
+		close(done)
+	}
+}
+
+func urlOf(a net.Addr) string {
+	host, port, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return "http://" + a.String()
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+func (p *program) mcpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "mcp", Short: "Speak MCP over standard input and output", Args: cobra.NoArgs,
+		Example: `  claude mcp add dhruva -- dhruva mcp
+  DHRUVA_URL=https://memory.example DHRUVA_KEY=dhr_live_… dhruva mcp`,
+		RunE: func(c *cobra.Command, _ []string) error { return p.mcp(c.Context()) },
+	}
+}
+
+func (p *program) mcp(ctx context.Context) error {
+	c, done, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	server := mcpserver.New(mcpserver.Config{Memory: remoteMemory{c}, Version: version()})
+	err = server.ServeStdio(ctx, io.NopCloser(p.stdin), nopWriteCloser{p.stdout})
+	return errors.Join(err, done())
+}
+
+// nopWriteCloser leaves standard output open.
+type nopWriteCloser struct{ io.Writer }
+
+// Close does nothing.
+func (nopWriteCloser) Close() error { return nil }

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/client"
+)
+
+func (p *program) sessionCommand() *cobra.Command {
+	return group("session", "Sessions: conversations and their turns", `  dhruva session create --space work
+  dhruva session send SESSION "What did we decide?" --provider echo
+  dhruva session preview SESSION "What did we decide?"`,
+		p.sessionList(), p.sessionCreate(), p.sessionShow(), p.sessionTurns(), p.sessionSend(), p.sessionPreview(),
+		p.sessionTitle(), p.sessionAttach(), p.sessionDelete())
+}
+
+func (p *program) sessionList() *cobra.Command {
+	var g paging
+	var space, kind string
+	c := &cobra.Command{Use: "list", Short: "List the sessions of a space, last used first", Example: "  dhruva session list --space work", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.with(c.Context(), func(api *client.Client) error {
+				l, err := api.Sessions(c.Context(), space, client.SessionFilter{Kind: dhruva.SessionKind(kind), Page: g.page()})
+				if err != nil {
+					return err
+				}
+				return printList(p, l, "ID TURNS MOUNT UPDATED TITLE", func(s client.Session) []string {
+					return []string{string(s.ID), fmt.Sprint(s.LastSeq), mountOf(s), when(s.UpdatedAt), s.Title}
+				})
+			})
+		}}
+	g.flags(c)
+	spaceFlag(c, &space)
+	c.Flags().StringVar(&kind, "kind", "", "only chat, proxy or notes")
+	return c
+}
+
+// spaceFlag is the same everywhere.
+func spaceFlag(c *cobra.Command, space *string) {
+	c.Flags().StringVarP(space, "space", "s", "", "id or name of the space (default: the key's own, else the one named default)")
+}
+
+func mountOf(s client.Session) string {
+	if s.Mount == nil {
+		return "-"
+	}
+	return s.Mount.Checkpoint.Short()
+}
+
+func (p *program) printSession(s client.Session) error {
+	return p.print(s, func(w io.Writer) {
+		space := "FRESH (no space)"
+		if s.SpaceID != nil {
+			space = string(*s.SpaceID)
+		}
+		fmt.Fprintf(w, "session %s\ntitle   %s\nspace   %s\nbranch  %s\nturns   %d\n", s.ID, oneLine(s.Title, 200), space, oneLine(s.Branch, 200), s.LastSeq)
+		if s.Mount != nil {
+			fmt.Fprintf(w, "mounted %s, depth %d, turns after %d\n", s.Mount.Checkpoint.Short(), s.Mount.Depth, s.Mount.Base)
+		}
+		if !s.ForkedFrom.IsZero() {
+			fmt.Fprintf(w, "forked  %s\n", s.ForkedFrom.Short())
+		}
+	})
+}
+
+// oneSession is a command that answers with a session.
+func (p *program) oneSession(c *cobra.Command, f func(*client.Client) (client.Session, error)) error {
+	return p.with(c.Context(), func(api *client.Client) error {
+		s, err := f(api)
+		if err != nil {
+			return err
+		}
+		return p.printSession(s)
+	})
+}
+
+func (p *program) sessionCreate() *cobra.Command {
+	var in client.SessionInput
+	var space string
+	var fresh bool
+	c := &cobra.Command{Use: "create", Short: "Start a session", Args: cobra.NoArgs,
+		Example: "  dhruva session create --space work --title \"release plan\"\n  dhruva session create --fresh",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.oneSession(c, func(api *client.Client) (client.Session, error) {
+				name := or(space, ownSpace)
+				if fresh {
+					name = ""
+				}
+				s, err := api.CreateSession(c.Context(), name, in)
+				if err == nil {
+					p.say("next: dhruva session send %s \"…\"", s.ID)
+				}
+				return s, err
+			})
+		}}
+	spaceFlag(c, &space)
+	c.Flags().BoolVar(&fresh, "fresh", false, "in no space")
+	c.MarkFlagsMutuallyExclusive("space", "fresh")
+	c.Flags().StringVar(&in.Title, "title", "", "title")
+	c.Flags().StringVar(&in.Provider, "provider", "", "provider of its sends")
+	c.Flags().StringVar(&in.Model, "model", "", "model of its sends")
+	return c
+}
+
+// ownSpace is how the API's paths name the key's own space.
+const ownSpace = "-"
+
+func (p *program) sessionShow() *cobra.Command {
+	return &cobra.Command{Use: "show SESSION", Short: "Show a session", Example: "  dhruva session show SESSION", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.oneSession(c, func(api *client.Client) (client.Session, error) {
+				return api.Session(c.Context(), dhruva.SessionID(args[0]))
+			})
+		}}
+}
+
+func (p *program) sessionTurns() *cobra.Command {
+	var after int64
+	var limit int
+	c := &cobra.Command{Use: "turns SESSION", Short: "Show a session's turns in order", Example: "  dhruva session turns SESSION -n 20", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.with(c.Context(), func(api *client.Client) error {
+				l, err := api.Turns(c.Context(), dhruva.SessionID(args[0]), after, limit)
+				if err != nil {
+					return err
+				}
+				defer p.more(l.Next)
+				return p.print(l, func(w io.Writer) { printTurns(w, l.Items) })
+			})
+		}}
+	c.Flags().Int64Var(&after, "after", 0, "only turns after this sequence number")
+	c.Flags().IntVarP(&limit, "limit", "n", 0, "at most this many (default 100)")
+	return c
+}
+
+func printTurns(w io.Writer, turns []client.Turn) {
+	for _, t := range turns {
+		fmt.Fprintf(w, "#%d %s  %s\n%s\n\n", t.Seq, or(oneLine(t.Speaker, 60), string(t.Role)), when(t.CreatedAt), indent(plain(t.Content)))
+	}
+}
+
+func indent(s string) string {
+	return "    " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ")
+}
+
+// sendFlags are shared by send and preview.
+func sendFlags(c *cobra.Command, in *client.SendInput) {
+	f := c.Flags()
+	f.StringVar(&in.Provider, "provider", "", "provider (default: the session's, else the configured one)")
+	f.StringVar(&in.Model, "model", "", "model")
+	f.StringVar(&in.History, "history", "", "none or session")
+	f.StringVar(&in.Memory, "memory", "", "off or recall")
+	f.IntVar(&in.Depth, "depth", 0, "checkpoints shown: 1 or 3")
+}
+
+func (p *program) sessionSend() *cobra.Command {
+	var in client.SendInput
+	c := &cobra.Command{Use: "send SESSION MESSAGE", Short: "Ask a model in a session", Args: cobra.ExactArgs(2),
+		Example: "  dhruva session send SESSION \"Hello\" --provider echo\n  dhruva session send SESSION - < question.txt",
+		RunE: func(c *cobra.Command, args []string) error {
+			var err error
+			if in.Message, err = p.text(args[1]); err != nil {
+				return err
+			}
+			return p.with(c.Context(), func(api *client.Client) error { return p.send(c, api, dhruva.SessionID(args[0]), in) })
+		}}
+	sendFlags(c, &in)
+	return c
+}
+
+// send streams the reply for people, and waits for the whole for programs.
+func (p *program) send(c *cobra.Command, api *client.Client, id dhruva.SessionID, in client.SendInput) error {
+	if p.flags.json {
+		r, err := api.Send(c.Context(), id, in)
+		if err != nil {
+			return err
+		}
+		return p.print(r, nil)
+	}
+	r, err := api.SendStream(c.Context(), id, in, func(s string) error {
+		_, err := io.WriteString(p.stdout, plain(s))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.stdout)
+	p.say("%s · %d turns · %d cut · %d pieces of evidence · about %d tokens · receipt %s", r.Badge, len(r.TurnIDs), r.Cut, len(r.Evidence), r.Tokens, r.ReceiptID)
+	return nil
+}
+
+func (p *program) sessionPreview() *cobra.Command {
+	var in client.SendInput
+	c := &cobra.Command{Use: "preview SESSION MESSAGE", Short: "Show the exact prompt a send would make", Args: cobra.ExactArgs(2),
+		Example: "  dhruva session preview SESSION \"What did we decide?\" --provider echo",
+		RunE: func(c *cobra.Command, args []string) error {
+			var err error
+			if in.Message, err = p.text(args[1]); err != nil {
+				return err
+			}
+			return p.with(c.Context(), func(api *client.Client) error {
+				r, err := api.Preview(c.Context(), dhruva.SessionID(args[0]), in)
+				if err != nil {
+					return err
+				}
+				p.say("%s · %d turns · %d cut · about %d tokens", r.Badge, len(r.TurnIDs), r.Cut, r.Tokens)
+				return p.print(r, func(w io.Writer) { fmt.Fprintln(w, plain(r.Prompt)) })
+			})
+		}}
+	sendFlags(c, &in)
+	return c
+}
+
+// maxText bounds a text given on standard input.
+const maxText = 16 << 20
+
+// text is an argument, or standard input for "-".
+func (p *program) text(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(p.stdin, maxText+1))
+	if err != nil {
+		return "", fmt.Errorf("standard input: %w", err)
+	}
+	if len(b) > maxText {
+		return "", fmt.Errorf("%w: standard input is longer than %d bytes", dhruva.ErrTooLarge, maxText)
+	}
+	return string(b), nil
+}
+
+func (p *program) sessionTitle() *cobra.Command {
+	return &cobra.Command{Use: "title SESSION TITLE", Short: "Name a session", Example: "  dhruva session title SESSION \"release plan\"", Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.oneSession(c, func(api *client.Client) (client.Session, error) {
+				return api.SetTitle(c.Context(), dhruva.SessionID(args[0]), args[1])
+			})
+		}}
+}
+
+func (p *program) sessionAttach() *cobra.Command {
+	return &cobra.Command{Use: "attach SESSION SPACE", Short: "Move a FRESH session into a space", Example: "  dhruva session attach SESSION work", Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.oneSession(c, func(api *client.Client) (client.Session, error) {
+				return api.Attach(c.Context(), dhruva.SessionID(args[0]), args[1])
+			})
+		}}
+}
+
+func (p *program) sessionDelete() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{Use: "delete SESSION", Short: "Hide a session; its turns are not erased", Example: "  dhruva session delete SESSION --yes", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !yes {
+				return needsYes("this hides the session")
+			}
+			return p.with(c.Context(), func(api *client.Client) error {
+				if err := api.DeleteSession(c.Context(), dhruva.SessionID(args[0])); err != nil {
+					return err
+				}
+				return p.print(deleted{args[0], true}, func(io.Writer) { p.say("session %s is hidden", args[0]) })
+			})
+		}}
+	c.Flags().BoolVar(&yes, "yes", false, "do it")
+	return c
+}

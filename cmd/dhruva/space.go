@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/client"
+)
+
+// paging are the flags of every list.
+type paging struct {
+	limit int
+	after string
+}
+
+func (g *paging) flags(c *cobra.Command) {
+	c.Flags().IntVarP(&g.limit, "limit", "n", 0, "at most this many (default 100, at most 1000)")
+	c.Flags().StringVar(&g.after, "after", "", "go on after the next of the page before")
+}
+
+func (g paging) page() dhruva.Page { return dhruva.Page{After: g.after, Limit: g.limit} }
+
+// more tells where a list goes on.
+func (p *program) more(next string) {
+	if next != "" && !p.flags.json {
+		p.say("more: add --after %s", next)
+	}
+}
+
+// printList writes one page of a list.
+func printList[T any](p *program, l client.List[T], head string, row func(T) []string) error {
+	err := p.print(l, func(w io.Writer) {
+		rows := make([][]string, 0, len(l.Items))
+		for _, i := range l.Items {
+			rows = append(rows, row(i))
+		}
+		table(w, head, rows)
+	})
+	p.more(l.Next)
+	return err
+}
+
+func (p *program) spaceCommand() *cobra.Command {
+	return group("space", "Spaces: memory namespaces", `  dhruva space create work --description "the day job"
+  dhruva space list`, p.spaceList(), p.spaceCreate(), p.spaceShow(), p.spaceDelete())
+}
+
+func (p *program) spaceList() *cobra.Command {
+	var g paging
+	c := &cobra.Command{Use: "list", Short: "List spaces", Example: "  dhruva space list --json", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.with(c.Context(), func(api *client.Client) error {
+				l, err := api.Spaces(c.Context(), g.page())
+				if err != nil {
+					return err
+				}
+				return printList(p, l, "NAME ID UPDATED DESCRIPTION", func(s client.Space) []string {
+					return []string{s.Name, string(s.ID), when(s.UpdatedAt), s.Description}
+				})
+			})
+		}}
+	g.flags(c)
+	return c
+}
+
+func (p *program) printSpace(s client.Space) error {
+	return p.print(s, func(w io.Writer) {
+		fmt.Fprintf(w, "space %s\nid    %s\n", oneLine(s.Name, 200), s.ID)
+		for _, f := range [][2]string{{"about", s.Description}, {"root ", s.ProjectRoot}} {
+			if f[1] != "" {
+				fmt.Fprintf(w, "%s %s\n", f[0], oneLine(f[1], 400))
+			}
+		}
+	})
+}
+
+func (p *program) spaceCreate() *cobra.Command {
+	var in client.SpaceInput
+	c := &cobra.Command{Use: "create NAME", Short: "Make a space", Args: cobra.ExactArgs(1),
+		Example: `  dhruva space create work --description "the day job" --project-root ~/src/work`,
+		RunE: func(c *cobra.Command, args []string) error {
+			in.Name = args[0]
+			return p.with(c.Context(), func(api *client.Client) error {
+				s, err := api.CreateSpace(c.Context(), in)
+				if err != nil {
+					return err
+				}
+				p.say("next: dhruva session create --space %s", s.Name)
+				return p.printSpace(s)
+			})
+		}}
+	c.Flags().StringVar(&in.Description, "description", "", "what it is for")
+	c.Flags().StringVar(&in.ProjectRoot, "project-root", "", "directory of the project")
+	c.Flags().BoolVar(&in.Unique, "unique", false, "refuse when a space of this name exists")
+	return c
+}
+
+func (p *program) spaceShow() *cobra.Command {
+	return &cobra.Command{Use: "show SPACE", Short: "Show a space", Example: "  dhruva space show work", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.with(c.Context(), func(api *client.Client) error {
+				s, err := api.Space(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return p.printSpace(s)
+			})
+		}}
+}
+
+func (p *program) spaceDelete() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{Use: "delete SPACE", Short: "Hide a space; nothing is erased", Example: "  dhruva space delete work --yes", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !yes {
+				return needsYes("this hides the space and what is in it from everyone")
+			}
+			return p.with(c.Context(), func(api *client.Client) error {
+				if err := api.DeleteSpace(c.Context(), args[0]); err != nil {
+					return err
+				}
+				return p.print(deleted{args[0], true}, func(io.Writer) { p.say("space %s is hidden", args[0]) })
+			})
+		}}
+	c.Flags().BoolVar(&yes, "yes", false, "do it")
+	return c
+}
+
+// deleted is what a command prints that has nothing else to say.
+type deleted struct {
+	ID      string `json:"id"`
+	Deleted bool   `json:"deleted"`
+}
+
+func needsYes(what string) error { return withFix(usage("%s", what), "add --yes") }
