@@ -25,6 +25,9 @@ var (
 	_ llm.Generator     = Provider{}
 )
 
+// said is what the tests tell the provider: more than ASCII.
+const said = "My cat is called Möbius, and she likes 猫草."
+
 func send(t *testing.T, method, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://echo"+path, strings.NewReader(body))

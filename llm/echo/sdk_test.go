@@ -15,8 +15,6 @@ import (
 
 // The official SDKs are the judges of what a well-formed answer is.
 
-const said = "My cat is called Möbius, and she likes 猫草."
-
 func openaiClient() openai.Client {
 	return openai.NewClient(openaioption.WithBaseURL("http://echo.internal/v1/"), openaioption.WithAPIKey("any"),
 		openaioption.WithHTTPClient(&http.Client{Transport: Provider{}}), openaioption.WithMaxRetries(0))
