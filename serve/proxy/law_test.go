@@ -286,10 +286,12 @@ func TestR22_ReasoningItemsKeepTheirBytes(t *testing.T) {
 // R16: frames without event lines, and one enormous terminal event.
 func TestR16_OddStreams(t *testing.T) {
 	r := newRig(t)
-	huge := strings.Repeat("青", 5<<20/3)
+	huge := testkit.ResponsesSSE("青").Raw()
+	pad := strings.LastIndex(huge, `"metadata":{}`) // in response.completed
+	huge = huge[:pad] + `"metadata":{"pad":"` + strings.Repeat("青", 5<<20/3) + `"}` + huge[pad+len(`"metadata":{}`):]
 	for name, reply := range map[string]testkit.Reply{
 		"no event lines": testkit.SSE(strings.ReplaceAll(testkit.ResponsesSSE("青", "い").Raw(), "event: ", ": ")),
-		"huge":           testkit.ResponsesSSE(huge),
+		"huge":           testkit.SSE(huge),
 	} {
 		r.provider.Enqueue(reply)
 		_, got := r.call("/v1/responses", dialects()[1].body)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -91,6 +92,8 @@ type Handler struct {
 	config Config
 	// dialect is wire.ForRequest; tests put a broken one here.
 	dialect func(method, path string) (wire.Dialect, bool)
+	// copyLog takes what httputil says when a client or a provider breaks off.
+	copyLog *log.Logger
 	pending pending
 	// Buffers of *[]byte: request bodies, and two sizes for copying answers.
 	bodies, small, large sync.Pool
@@ -103,7 +106,7 @@ func New(c Config) *Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{config: c, dialect: wire.ForRequest}
+	return &Handler{config: c, dialect: wire.ForRequest, copyLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)}
 }
 
 // Drain waits until every capture that has begun is committed or has given up,

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -302,16 +301,6 @@ func eachDialect(t *testing.T, f func(t *testing.T, d dialectCase)) {
 	for _, d := range dialects() {
 		t.Run(d.name, func(t *testing.T) { f(t, d) })
 	}
-}
-
-// firstLine reads one line of a stream.
-func firstLine(t *testing.T, body io.Reader) string {
-	t.Helper()
-	line, err := bufio.NewReader(body).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return line
 }
 
 func header(name string, value any) string { return fmt.Sprintf("%s: %v", name, value) }

@@ -30,7 +30,7 @@ func (x *exchange) forward(body *send, modify func(*http.Response) error) {
 		FlushInterval:  -1,
 		ModifyResponse: modify,
 		ErrorHandler:   x.upstreamFailed,
-		ErrorLog:       nil, // the transport's complaints reach us through ErrorHandler
+		ErrorLog:       x.h.copyLog,
 		BufferPool:     &copyBuffers{x: x},
 	}
 	proxy.ServeHTTP(stallGuard{x.w, http.NewResponseController(x.w), x.h.config.Limits.WriteStall}, x.r)
@@ -69,12 +69,20 @@ func (x *exchange) address(u *url.URL) {
 		path, raw = strings.TrimPrefix(path, "/v1"), strings.TrimPrefix(raw, "/v1")
 	}
 	u.Scheme, u.Host, u.User = base.Scheme, base.Host, nil
-	u.Path = strings.TrimSuffix(base.Path, "/") + path
-	u.RawPath = strings.TrimSuffix(base.EscapedPath(), "/") + raw
+	u.Path, u.RawPath = under(base.Path)+path, under(base.EscapedPath())+raw
 	u.RawQuery, u.ForceQuery = in.RawQuery, in.ForceQuery
 	if base.RawQuery != "" { // an api-version that the operator configured
 		u.RawQuery = strings.TrimSuffix(base.RawQuery+"&"+in.RawQuery, "&")
 	}
+}
+
+// under is a base path in front of a path: a slash before it, none behind it.
+// url.JoinPath makes base paths without the first.
+func under(path string) string {
+	if path = strings.Trim(path, "/"); path == "" {
+		return ""
+	}
+	return "/" + path
 }
 
 // clean prepares an answer's header for the client: what is dropped, what the
