@@ -1,4 +1,4 @@
-package echo
+package sdktest
 
 import (
 	"net/http"
@@ -11,18 +11,26 @@ import (
 	"github.com/openai/openai-go/v3"
 	openaioption "github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/dhruva-memory/dhruva/llm/echo"
 )
 
-// The official SDKs are the judges of what a well-formed answer is.
+const said = "My cat is called Möbius, and she likes 猫草."
+
+// A quarter of the runes, rounded up: of said, and of the answer to it.
+const (
+	saidTokens   = 11
+	answerTokens = 12
+)
 
 func openaiClient() openai.Client {
 	return openai.NewClient(openaioption.WithBaseURL("http://echo.internal/v1/"), openaioption.WithAPIKey("any"),
-		openaioption.WithHTTPClient(&http.Client{Transport: Provider{}}), openaioption.WithMaxRetries(0))
+		openaioption.WithHTTPClient(&http.Client{Transport: echo.Provider{}}), openaioption.WithMaxRetries(0))
 }
 
 func anthropicClient() anthropic.Client {
 	return anthropic.NewClient(anthropicoption.WithBaseURL("http://echo.internal/"), anthropicoption.WithAPIKey("any"),
-		anthropicoption.WithHTTPClient(&http.Client{Transport: Provider{}}), anthropicoption.WithMaxRetries(0))
+		anthropicoption.WithHTTPClient(&http.Client{Transport: echo.Provider{}}), anthropicoption.WithMaxRetries(0))
 }
 
 func chatParams() openai.ChatCompletionNewParams {
@@ -148,7 +156,7 @@ func TestAnthropicSDKMessagesStream(t *testing.T) {
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if acc.Content[0].Text != "Echo: "+said || acc.StopReason != "end_turn" || acc.Usage.OutputTokens != int64(tokens("Echo: "+said)) {
+	if acc.Content[0].Text != "Echo: "+said || acc.StopReason != "end_turn" || acc.Usage.OutputTokens != answerTokens {
 		t.Errorf("%+v", acc)
 	}
 	want := []string{"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop"}
@@ -160,11 +168,11 @@ func TestAnthropicSDKMessagesStream(t *testing.T) {
 func TestSDKModelsAndCounting(t *testing.T) {
 	oa, an := openaiClient(), anthropicClient()
 	list, err := oa.Models.List(t.Context())
-	if err != nil || len(list.Data) != 1 || list.Data[0].ID != Model {
+	if err != nil || len(list.Data) != 1 || list.Data[0].ID != echo.Model {
 		t.Errorf("%+v, %v", list, err)
 	}
 	page, err := an.Models.List(t.Context(), anthropic.ModelListParams{})
-	if err != nil || len(page.Data) != 1 || page.Data[0].ID != Model || page.HasMore {
+	if err != nil || len(page.Data) != 1 || page.Data[0].ID != echo.Model || page.HasMore {
 		t.Errorf("%+v, %v", page, err)
 	}
 	if m, err := oa.Models.Get(t.Context(), "some/model"); err != nil || m.ID != "some/model" {
@@ -172,7 +180,7 @@ func TestSDKModelsAndCounting(t *testing.T) {
 	}
 	p := messagesParams()
 	count, err := an.Messages.CountTokens(t.Context(), anthropic.MessageCountTokensParams{Model: p.Model, Messages: p.Messages})
-	if want := int64(tokens("first") + tokens("ok") + tokens(said)); err != nil || count.InputTokens != want {
+	if want := int64(2 + 1 + saidTokens); err != nil || count.InputTokens != want {
 		t.Errorf("%+v, want %d, %v", count, want, err)
 	}
 }
