@@ -167,9 +167,14 @@ func TestCompressedAnswersAreObserved(t *testing.T) {
 // TestAnswerBombsStopAtTheEventLimit: a compressed answer that swells is
 // bounded as a plain one is.
 func TestAnswerBombsStopAtTheEventLimit(t *testing.T) {
-	bomb := packed(t, "gzip", append([]byte("data: "), make([]byte, 64<<20)...))
-	if seen := observe(t, dhruva.DialectChat, "text/event-stream", "gzip", bomb); !seen.Overflow {
-		t.Errorf("%+v", seen)
+	d, _ := New(dhruva.DialectChat, Limits{Event: 1 << 20})
+	for _, c := range []struct{ head, fill string }{{"data: ", "x"}, {": comment", "\n"}} {
+		body := packed(t, "gzip", []byte(c.head+strings.Repeat(c.fill, 12<<20)))
+		o := d.Observe("text/event-stream", "gzip")
+		_, _ = o.Write(body)
+		if seen := o.Close(); !seen.Overflow {
+			t.Errorf("%d bytes that swell: %+v", len(body), seen)
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ type Observer interface {
 	Write(p []byte) (int, error)
 	// Close ends the observation. An answer that stopped without its terminal
 	// event is upstream_cut; only the caller knows whether the client left.
+	// After an Overflow the Terminal is empty: how it ended was not seen. A
+	// compressed answer is decoded here, so Close belongs behind the relay.
 	Close() dhruva.Observation
 }
 

@@ -132,6 +132,7 @@ func (o *observer) conclude() (seen dhruva.Observation) {
 	}
 	seen = o.sink.finish()
 	seen.Text, _ = StripBlocks(seen.Text)
+	seen.FinishReason, seen.ResponseID = clip(seen.FinishReason), clip(seen.ResponseID)
 	seen.Overflow = o.over
 	if seen.Terminal == "" && !o.over {
 		seen.Terminal = dhruva.TerminalUpstreamCut
@@ -139,6 +140,19 @@ func (o *observer) conclude() (seen dhruva.Observation) {
 	o.document = nil
 	return seen
 }
+
+// clip bounds a label of the provider's, which goes into receipts.
+func clip(label string) string {
+	if len(label) > maxLabel {
+		label = label[:maxLabel]
+	}
+	return strings.ToValidUTF8(label, "")
+}
+
+const maxLabel = 256
+
+// unpackFactor bounds, in events, how much a compressed answer may decode to.
+const unpackFactor = 8
 
 // unpack decodes the compressed copy. What decodes before an error counts: a
 // stream that was cut still shows its beginning.
@@ -152,8 +166,12 @@ func (o *observer) unpack() {
 	}
 	defer closeAll()
 	buf := make([]byte, 32<<10)
-	for !o.over {
+	for total := 0; !o.over; {
 		n, err := r.Read(buf)
+		if total += n; total > unpackFactor*o.limits.Event {
+			o.stop()
+			return
+		}
 		o.feed(buf[:n])
 		if err != nil {
 			break

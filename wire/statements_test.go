@@ -133,15 +133,15 @@ func TestR16_OneEventOfFiveMegabytes(t *testing.T) {
 
 func TestEventBeyondTheCapStopsTheObserver(t *testing.T) {
 	d, _ := New(dhruva.DialectChat, Limits{Event: 10_000})
-	for _, prefix := range []string{"data: ", "data: {}\ndata: ", "{"} {
+	event := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"seen\"}}]}\n\n"
+	for prefix, text := range map[string]string{event + "data: ": "seen", event + "data: {}\ndata: ": "seen", "{": ""} {
 		o := d.Observe("text/event-stream", "")
-		_, _ = o.Write([]byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"seen\"}}]}\n\n")[:len(prefix)/2*0])
 		_, _ = o.Write([]byte(prefix))
 		for range 100 {
 			_, _ = o.Write(bytes.Repeat([]byte("x"), 1000))
 		}
-		if seen := o.Close(); !seen.Overflow || seen.Terminal != "" {
-			t.Errorf("%q: overflow %t, terminal %q", prefix, seen.Overflow, seen.Terminal)
+		if seen := o.Close(); !seen.Overflow || seen.Terminal != "" || seen.Text != text {
+			t.Errorf("%q: %+v", prefix, seen)
 		}
 		if held := o.(*observer); cap(held.sse.line)+cap(held.sse.data)+cap(held.document) > 0 {
 			t.Errorf("%q: buffers are kept after the overflow", prefix)
@@ -430,11 +430,14 @@ func TestStripScaffolding(t *testing.T) {
 		"<system-reminder>open":                  "<system-reminder>open",
 		"<system-reminder>x</system-reminder>q":  "q",
 		"a<system-reminder>x</system-reminder>b": "ab",
-		"<SYSTEM-REMINDER>x</SYSTEM-REMINDER>":   "<SYSTEM-REMINDER>x</SYSTEM-REMINDER>",
-		"<user_instructions>\nx\n</user_instructions>\n\nq":                     "\n\nq",
-		"<system-reminder>1<command-name>2</system-reminder>3</command-name>":   "3</command-name>",
-		"<command-args>x<system-reminder>y</system-reminder>z</command-args>!":  "!",
-		"<command-args>open <local-command-stdout>o</local-command-stdout> end": "<command-args>open  end",
+		"# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nbe terse\n</INSTRUCTIONS>": "\n",
+		"[Request interrupted by user for tool use]":                                   "",
+		"He wrote [Request interrupted by user":                                        "He wrote [Request interrupted by user",
+		"<SYSTEM-REMINDER>x</SYSTEM-REMINDER>":                                         "<SYSTEM-REMINDER>x</SYSTEM-REMINDER>",
+		"<user_instructions>\nx\n</user_instructions>\n\nq":                            "\n\nq",
+		"<system-reminder>1<command-name>2</system-reminder>3</command-name>":          "3</command-name>",
+		"<command-args>x<system-reminder>y</system-reminder>z</command-args>!":         "!",
+		"<command-args>open <local-command-stdout>o</local-command-stdout> end":        "<command-args>open  end",
 	} {
 		if got := StripScaffolding(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
