@@ -108,8 +108,8 @@ type queryTerm struct {
 
 // queryWord is one distinct raw word of a query.
 type queryWord struct {
-	raw  string
-	name bool
+	raw, stem string
+	name      bool
 }
 
 // parsedQuery is a query after analysis, before it meets an index.
@@ -124,7 +124,7 @@ type parsedQuery struct {
 
 // parseQuery analyses a query against the speakers of the scope.
 func parseQuery(text string, now time.Time, speakers []string) parsedQuery {
-	ws := words(text)
+	ws := ends(words(text))
 	q := parsedQuery{asks: queryAsks(ws), dates: queryDates(ws, now), named: map[string]bool{}}
 	nameWords := q.markSpeakers(ws, speakers)
 	seen, rawSeen := map[string]bool{}, map[string]bool{}
@@ -137,7 +137,7 @@ func parseQuery(text string, now time.Time, speakers []string) parsedQuery {
 		}
 		if !rawSeen[t.raw] {
 			rawSeen[t.raw] = true
-			q.raws = append(q.raws, queryWord{raw: t.raw, name: name})
+			q.raws = append(q.raws, queryWord{raw: t.raw, stem: st, name: name})
 		}
 		if !name {
 			qn = append(qn, st)
@@ -151,6 +151,17 @@ func parseQuery(text string, now time.Time, speakers []string) parsedQuery {
 	}
 	q.pairs = adjacent(qn)
 	return q
+}
+
+// maxQueryWords bounds how much of a query is read: a pasted document is asked
+// about in its first or last words.
+const maxQueryWords = 4096
+
+func ends(ws []word) []word {
+	if len(ws) <= maxQueryWords {
+		return ws
+	}
+	return append(ws[:maxQueryWords/2:maxQueryWords/2], ws[len(ws)-maxQueryWords/2:]...)
 }
 
 func adjacent(stems []string) [][2]string {

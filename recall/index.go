@@ -31,18 +31,19 @@ type Doc struct {
 
 // turn is what the index keeps of a Doc.
 type turn struct {
-	ref     string
-	group   int32
-	pos     int64
-	when    time.Time
-	speaker string // lower case
-	role    Role
-	flags   flags
-	dates   dateSet
-	seq     []uint32 // forms: the body in order, then the metadata
-	body    int32    // stems in the body
-	asked   int32    // of which in question sentences
-	chars   int32    // 4-grams in the body
+	ref      string
+	group    int32
+	pos      int64
+	when     time.Time
+	speaker  string // lower case
+	role     Role
+	flags    flags
+	dates    dateSet
+	seq      []uint32 // forms: the body in order, then the metadata
+	body     int32    // stems in the body
+	asked    int32    // of which in question sentences
+	chars    int32    // 4-grams in the body
+	passages int32
 }
 
 // links are the neighbours of a turn in its group, -1 for none.
@@ -109,7 +110,7 @@ func (x *Index) insert(d Doc, a analysis) {
 	t := turn{
 		ref: strings.Clone(d.Ref), pos: d.Pos, when: d.Time, role: d.Role, flags: a.flags,
 		dates: a.dates, speaker: strings.ToLower(fold(d.Speaker)), body: int32(len(a.body)),
-		seq: make([]uint32, 0, len(a.body)+len(a.meta)),
+		passages: passageCount(int32(len(a.body))), seq: make([]uint32, 0, len(a.body)+len(a.meta)),
 	}
 	for _, w := range a.body {
 		if w.question {

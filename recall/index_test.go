@@ -169,6 +169,23 @@ func TestAllowFillsTheAnswer(t *testing.T) {
 	}
 }
 
+// A pasted text is searched by its rarest words, wherever they stand.
+func TestLongQueries(t *testing.T) {
+	var common strings.Builder
+	for i := range 100 {
+		common.WriteString(syntheticWord(uint64(i)) + " ")
+	}
+	x := fill(dog...)
+	for i := range 5 {
+		x.Add(Doc{Ref: fmt.Sprint("c", i), Group: fmt.Sprint("c", i), Role: User, Text: common.String()})
+	}
+	for _, query := range []string{common.String() + "Biscuit allergic chicken", "Biscuit allergic chicken " + strings.Repeat(common.String(), 100)} {
+		if hits := ask(x, query); !slices.Contains(hits, "u1") {
+			t.Errorf("%d bytes: hits %v lack u1", len(query), hits)
+		}
+	}
+}
+
 // Words with shared stems, look-alikes, names, dates and questions.
 var vocabulary = strings.Fields(`dog dogs biscuit biscuits chicken harbour harbor walk walked walking Caroline Melanie Mel
  yesterday May 2023 7 where? when? the my Lisbon in park two photograph photo station relation relations ?`)

@@ -67,20 +67,26 @@ type weigher struct {
 
 // weight is the idf of a stem; unknownWeight when the scope does not hold it.
 func (w *weigher) weight(stem string) float64 {
-	if v, ok := w.known[stem]; ok {
-		return v
+	v, ok := w.known[stem]
+	if !ok {
+		v = unknownWeight
+		if n := w.count(stem); n > 0 {
+			v = idf(max(w.scope.sum.docs, n), n)
+		}
+		w.known[stem] = v
 	}
+	return v
+}
+
+// count is how many postings of the scope a stem has.
+func (w *weigher) count(stem string) int {
 	d := &w.x.dict
-	n, v := 0, unknownWeight
+	n := 0
 	forms, _ := d.stems.find(d.key(stem))
 	for _, f := range forms {
 		n += w.holders(d.forms[f].posts)
 	}
-	if n > 0 {
-		v = idf(max(w.scope.sum.docs, n), n)
-	}
-	w.known[stem] = v
-	return v
+	return n
 }
 
 // holders counts postings rather than turns: a long turn may count twice, which

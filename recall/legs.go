@@ -5,7 +5,7 @@ import "math"
 // cell is what a search gathers about one turn.
 type cell struct {
 	passages int32  // 1 + where its passage scores stand in the arena; 0 for none yet
-	mask     uint64 // which of the first 64 query terms its body holds
+	mask     uint64 // which of the query's terms its body holds
 	touched  bool
 	own      bool // it holds a query term that is not only a name
 	near     bool // a turn beside it, in a leg that counts, holds one
@@ -33,6 +33,7 @@ type pass struct {
 	touched  []int32
 	arena    []float64 // passage scores
 	arenaTF  []int32   // passage counts of the present term
+	inside   []passage // passages that hold the present term
 	sess     []float64 // by group
 	counts   []count   // by turn, of the present term
 	hits     []int32   // turns that hold the present term
@@ -150,35 +151,42 @@ func (p *pass) tally(k int, post *posting) {
 	c.said += int32(post.said)
 	c.asked += int32(post.asked)
 	cell := p.cell(n)
-	if body > 0 && k < 64 {
+	if body > 0 {
 		cell.mask |= 1 << k
 	}
 	p.tallyPassages(cell, n, int32(post.block), doc)
 }
 
+// passage is one passage that holds the present term.
+type passage struct {
+	turn  int32
+	index int32 // within the turn
+	at    int32 // within the arena
+}
+
 // tallyPassages counts a block in the one or two passages that cover it.
 func (p *pass) tallyPassages(c *cell, n, block, tf int32) {
-	last := passageCount(p.x.turns[n].body) - 1
+	count := p.x.turns[n].passages
 	if c.passages == 0 {
 		c.passages = int32(len(p.arena)) + 1
-		for range last + 1 {
+		for range count {
 			p.arena = append(p.arena, 0)
 			p.arenaTF = append(p.arenaTF, 0)
 		}
 	}
-	at := p.arenaTF[c.passages-1:]
-	if block <= last {
-		at[block] += tf
-	}
-	if block > 0 {
-		at[block-1] += tf
+	for i := max(block-1, 0); i <= min(block, count-1); i++ {
+		at := c.passages - 1 + i
+		if p.arenaTF[at] == 0 {
+			p.inside = append(p.inside, passage{turn: n, index: i, at: at})
+		}
+		p.arenaTF[at] += tf
 	}
 }
 
 // passageLen is the length of passage i of turn n.
 func (p *pass) passageLen(n, i int32) int32 {
 	t := &p.x.turns[n]
-	last := passageCount(t.body) - 1
+	last := t.passages - 1
 	length := t.body
 	if last > 0 {
 		length = min(2*passageStride, t.body-i*passageStride)
@@ -195,33 +203,15 @@ func (p *pass) scorePassages() {
 	if p.profile != Assistant {
 		total += s.meta
 	}
-	df := 0
-	for _, n := range p.hits {
-		for _, tf := range p.passageTF(n) {
-			if tf > 0 {
-				df++
-			}
-		}
+	w, avg := idf(s.passages, len(p.inside)), average(total, s.passages)
+	for _, in := range p.inside {
+		score := &p.arena[in.at]
+		*score += w * passageBM25.tf(p.arenaTF[in.at], p.passageLen(in.turn, in.index), avg)
+		c := &p.cells[in.turn]
+		c.psg = max(c.psg, *score)
+		p.arenaTF[in.at] = 0
 	}
-	w, avg := idf(s.passages, df), average(total, s.passages)
-	for _, n := range p.hits {
-		c := &p.cells[n]
-		counts := p.passageTF(n)
-		for i, tf := range counts {
-			if tf > 0 {
-				score := &p.arena[c.passages-1+int32(i)]
-				*score += w * passageBM25.tf(tf, p.passageLen(n, int32(i)), avg)
-				c.psg = max(c.psg, *score)
-				counts[i] = 0
-			}
-		}
-	}
-}
-
-// passageTF are the present term's counts in the passages of turn n.
-func (p *pass) passageTF(n int32) []int32 {
-	at := p.cells[n].passages - 1
-	return p.arenaTF[at : at+passageCount(p.x.turns[n].body)]
+	p.inside = p.inside[:0]
 }
 
 func (p *pass) scoreSessions() {

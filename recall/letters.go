@@ -120,7 +120,7 @@ func (p *pass) countHolders(forms []uint32) int {
 func (p *pass) markAlike(w queryWord, total int, first uint32) {
 	d, l := &p.x.dict, &p.letters
 	enough := uint8(math.Ceil(wordShare * float64(min(total, 255))))
-	own, known := d.stems.ids[d.key(stem(w.raw))]
+	own, known := d.stems.ids[d.key(w.stem)]
 	for _, f := range l.sharing {
 		alike := !w.name && total >= 4 && l.shared[f] >= enough && slices.Contains(d.forms[f].grams, first)
 		if alike && !(known && d.forms[f].stem == own) {

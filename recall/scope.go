@@ -144,7 +144,7 @@ func (x *Index) countTurn(s *scope, n int32, sign int) {
 	if t.role == User || t.role == Responder {
 		s.sum.chat += sign
 	}
-	passages := int(passageCount(t.body))
+	passages := int(t.passages)
 	s.sum.body += sign * int(t.body)
 	s.sum.meta += sign * (len(t.seq) - int(t.body))
 	s.sum.pairs += sign * int(max(t.body-1, 0))

@@ -65,6 +65,7 @@ func (x *Index) Evaluate(q Query) Result {
 	defer func() { p.end(); x.pool.Put(p) }()
 
 	parsed := parseQuery(q.Text, q.Now, x.speakersOf(s))
+	p.trim(&parsed)
 	p.gather(parsed)
 	all := p.score(parsed, q.Allow)
 	return Result{Profile: profile, Hits: p.hitsOf(p.top(all, q.K)), Attribution: p.attribute(parsed, all)}
@@ -102,7 +103,7 @@ func (p *pass) gather(q parsedQuery) {
 		for _, pr := range q.pairs {
 			a, okA := p.stemID(pr[0])
 			b, okB := p.stemID(pr[1])
-			if okA && okB && at[pr[0]] < 64 && at[pr[1]] < 64 {
+			if okA && okB && holdsBoth(at, pr) {
 				p.pair(at[pr[0]], at[pr[1]], a, b)
 			}
 		}
@@ -111,6 +112,47 @@ func (p *pass) gather(q parsedQuery) {
 	for _, w := range q.raws {
 		p.lookUp(w)
 	}
+}
+
+// holdsBoth says whether both stems of a pair were left by trim.
+func holdsBoth(at map[string]int, pr [2]string) bool {
+	_, a := at[pr[0]]
+	_, b := at[pr[1]]
+	return a && b
+}
+
+// maxTerms bounds the distinct stems and words of a query that are searched
+// for, and so the time that a pasted text can take.
+const maxTerms = 64
+
+// trim keeps the rarest terms of a long query, in their order.
+func (p *pass) trim(q *parsedQuery) {
+	if len(q.terms) > maxTerms {
+		keep := p.rarest(q.terms)
+		q.terms = slices.DeleteFunc(q.terms, func(t queryTerm) bool { return !keep[t.stem] })
+		q.raws = slices.DeleteFunc(q.raws, func(t queryWord) bool { return !keep[t.stem] })
+	}
+	q.raws = q.raws[:min(len(q.raws), maxTerms)]
+}
+
+func (p *pass) rarest(terms []queryTerm) map[string]bool {
+	type counted struct {
+		stem string
+		n    int
+	}
+	w := weigher{x: p.x, scope: p.scope}
+	var held []counted
+	for _, t := range terms {
+		if n := w.count(t.stem); n > 0 {
+			held = append(held, counted{t.stem, n})
+		}
+	}
+	slices.SortStableFunc(held, func(a, b counted) int { return cmp.Compare(a.n, b.n) })
+	keep := map[string]bool{}
+	for _, c := range held[:min(len(held), maxTerms)] {
+		keep[c.stem] = true
+	}
+	return keep
 }
 
 func (p *pass) stemID(s string) (uint32, bool) {
