@@ -114,7 +114,7 @@ func TestM41_ModesOnlyLower(t *testing.T) {
 		p := dhruva.Principal{Tenant: "t", ID: "k", Space: sp.ID, Scopes: append(c.scopes, dhruva.ProxyUse)}
 		got := r.prepare(dhruva.WithPrincipal(context.Background(), p), memory.PrepareInput{Mode: c.asked, Projection: chat("What is my dog called?")})
 		if got.Mode != c.want || got.Plan.Empty() == c.inject || got.Capture != c.store || got.Receipt.Memory != c.state {
-			t.Errorf("%q with %v: mode %s, inject %v, capture %v, state %s", c.asked, c.scopes, got.Mode, !got.Plan.Empty(), got.Capture, got.Receipt.Memory)
+			t.Errorf("%q with %v: mode %s, inject %v, capture %v, state %s, recall %+v", c.asked, c.scopes, got.Mode, !got.Plan.Empty(), got.Capture, got.Receipt.Memory, got.Receipt.Recall)
 		}
 	}
 }

@@ -140,13 +140,13 @@ func sourceIDs(ev []dhruva.Evidence) []dhruva.SourceID {
 // dependency nor one that ignores its context holds up the caller.
 func (m *Memory) bounded(ctx context.Context, ask recall.Ask, limit time.Duration) dhruva.Recall {
 	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	type answer struct {
 		out dhruva.Recall
 		err error
 	}
 	ch := make(chan answer, 1)
 	go func() {
-		defer cancel()
 		p, err := dhruva.PrincipalFrom(ctx)
 		if err != nil {
 			ch <- answer{err: err}
