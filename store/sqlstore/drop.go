@@ -1,0 +1,32 @@
+package sqlstore
+
+import "github.com/dhruva-memory/dhruva"
+
+const (
+	deleteReference  = "DELETE" + ofSource + " AND session = $5 AND seq = $6 AND checkpoint = $7 AND item = $8"
+	deleteReferences = "DELETE" + ofSource
+	deleteSource     = "DELETE FROM sources WHERE tenant = $1 AND space = $2 AND generation = $3 AND id = $4"
+)
+
+func (t *tx) DropReference(row dhruva.Reference) error {
+	if err := row.Validate(); err != nil {
+		return invalid("reference", err)
+	}
+	if err := t.allow("reference", t.space(row.Space), 1); err != nil {
+		return err
+	}
+	_, err := t.exec("drop reference", deleteReference, string(t.tenant), string(row.Space), row.Generation, string(row.Source),
+		string(row.Session), row.Seq, digest(row.Checkpoint), string(row.Item))
+	return err
+}
+
+func (t *tx) DropSource(s dhruva.SpaceID, g int64, id dhruva.SourceID) error {
+	if err := t.allow("source", t.space(s), 1); err != nil {
+		return err
+	}
+	if _, err := t.exec("drop references", deleteReferences, string(t.tenant), string(s), g, string(id)); err != nil {
+		return err
+	}
+	_, err := t.exec("drop source", deleteSource, string(t.tenant), string(s), g, string(id))
+	return err
+}
