@@ -46,18 +46,23 @@ type check struct {
 	pattern *regexp.Regexp
 }
 
+// imperative is where a command begins: at the start of a sentence or quote, or
+// after a word that leads one in. "I always forget the rules" is none.
+const imperative = `(?im)(?:^|[.!?:;>"'(*-]\s*|\b(?:please|now|must|should|and|then|to|you|just|first|kindly|also)\s+)`
+
 var anyone = []check{
 	{"imitates a memory block", regexp.MustCompile(`(?i)<\s*/?\s*dhruva[-_ ]?memory`)},
 	{"chat-template token", regexp.MustCompile(`(?i)<\|\s*(im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\s*\|>|\[/?INST\]|<</?SYS>>|<(start|end)_of_turn>`)},
-	{"voids instructions", regexp.MustCompile(`(?i)\b(ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}?\b(previous|prior|above|earlier|preceding|system|developer|safety|all(?: of)?(?: (?:the|your|my))?|your)\b[^.!?\n]{0,30}?\b(instructions?|prompts?|rules|guidelines|directives)\b`)},
+	{"voids instructions", regexp.MustCompile(imperative + `(ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}?\b(previous|prior|above|earlier|preceding|system|developer|safety|your)\b[^.!?\n]{0,30}?\b(instructions?|prompts?|rules|guidelines|directives)\b`)},
+	{"voids instructions", regexp.MustCompile(imperative + `(ignore|disregard|forget)\b[^.!?\n]{0,20}?\ball\b[^.!?\n]{0,30}?\b(instructions?|prompts|guidelines|directives)\b`)},
 }
 
 var others = []check{
 	{"instructs a later assistant", regexp.MustCompile(`(?im)^\W*(from now on|from this point (on|forward)|henceforth|in all future (conversations|sessions|replies))\b[, ]*(you|always|never|the assistant|assistants?|respond|reply|act|treat|recommend)\b`)},
-	{"instructs a later assistant", regexp.MustCompile(`(?im)^\W*(you are now (a|an|the|in|free|no longer)\b|(new|updated|important) (system )?instructions?( for (the|any) (assistant|ai|model))?\s*:|attention,? (assistant|ai|model)\b)`)},
+	{"instructs a later assistant", regexp.MustCompile(`(?im)^\W*(you are now\b[^.!?\n]{0,60}\b(ai|assistant|model|chatbot|bot|persona|jailbroken|unrestricted|free)\b|(new|updated|important) (system )?instructions?( for (the|any) (assistant|ai|model))?\s*:|attention,? (assistant|ai|model)\b)`)},
 	{"instructs a later assistant", regexp.MustCompile(`(?i)\b(whenever|when|if|every time) (the|a|any) user (asks?|mentions?|says?|wants?)\b[^.!?\n]{0,80}\b(you must|always|never|reply with|respond with|tell (them|him|her)|recommend)\b`)},
 	{"hides from the user", regexp.MustCompile(`(?i)\b(do not|don't|never) (tell|mention (this )?to|reveal (this )?to|inform|show( this)? to) (the )?user\b`)},
-	{"asks for trust", regexp.MustCompile(`(?i)\b(remember|treat|regard|store|save)\b[^.!?\n]{0,80}\bas (a |an |the |your )?(trusted|authoritative|preferred|verified|reliable|go-to) (source|site|website|vendor|provider|authority|citation)s?\b`)},
+	{"asks for trust", regexp.MustCompile(`(?i)\b(remember|treat|regard|store|save)\b[^!?\n]{0,80}\bas (a |an |the |your )?(trusted|authoritative|preferred|verified|reliable|go-to) (source|site|website|vendor|provider|authority|citation)s?\b`)},
 	{"role tag", regexp.MustCompile(`(?im)^\s*(#+\s*)?(system|developer)( (prompt|message|instructions?))?\s*:|</?\s*(system|developer|assistant|instructions?)\s*>|^\s*\n?(human|assistant)\s*:\s*\S[^\n]*\n+\s*(human|assistant)\s*:`)},
 	{"encoded text", regexp.MustCompile(`[A-Za-z0-9+/]{400,}={0,2}`)},
 }

@@ -220,13 +220,23 @@ func (r *rig) view(fn func(dhruva.Tx) error) {
 	r.must(r.store.View(context.Background(), dhruva.TenantScope(tenant), fn))
 }
 
-// clear advances a space's generation, as a clear does first.
+// clear does what a clear does first: it advances a space's generation, and
+// takes the sources of the one that ended.
 func (r *rig) clear(space dhruva.SpaceID) {
 	r.Helper()
 	r.update(space, func(tx dhruva.Tx) error {
 		e, err := tx.Epoch(space)
 		if err != nil {
 			return err
+		}
+		rows, err := tx.ListSources(dhruva.SourceQuery{Space: space, Generation: e.Generation, Page: dhruva.Page{Limit: 1000}})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := tx.DropSource(space, e.Generation, row.ID); err != nil {
+				return err
+			}
 		}
 		e.Fence, e.Generation = e.Generation, e.Generation+1
 		return tx.PutEpoch(e)
