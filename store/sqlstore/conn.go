@@ -55,7 +55,15 @@ func (d *dialect) dialOnce(ctx context.Context, db *sql.DB) (*conn, error) {
 	return c, nil
 }
 
-func (c *conn) close() error { return c.sql.Close() }
+// close finalizes the statements first: SQLite keeps a connection open, and its
+// log in place, while one of them lives.
+func (c *conn) close() error {
+	var first error
+	for _, s := range c.statements {
+		first = firstOf(first, s.Close())
+	}
+	return firstOf(first, c.sql.Close())
+}
 
 // text reads one value by a statement that is not worth keeping.
 func (c *conn) text(ctx context.Context, query string, into *string) error {

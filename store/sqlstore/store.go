@@ -115,10 +115,11 @@ func (s *Store) Close() error { return s.close() }
 func (s *Store) shut() error {
 	close(s.closing)
 	<-s.stopped
-	err := s.writers.close()
-	if s.readers != s.writers {
-		err = firstOf(s.readers.close(), err)
+	var err error
+	if s.readers != nil && s.readers != s.writers {
+		err = s.readers.close()
 	}
+	err = firstOf(err, s.writers.close()) // the last one out moves the log into the file
 	if err != nil {
 		return fmt.Errorf("sqlstore: close: %w", s.d.classify(err))
 	}

@@ -7,7 +7,7 @@
 //   - Same drives two stores with one random sequence of operations and compares
 //     every answer; memstore is the measure.
 //   - Faulty wraps a Store so that the n-th update fails, before or after it is
-//     kept.
+//     kept; Rerun wraps one so that every fn runs twice.
 //
 // It stores nothing. It may import only the root, so that it can be used by
 // every layer's tests.
