@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -55,6 +57,33 @@ func BenchmarkParseApply(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkReference is what the same body costs elsewhere: a copy of it, and
+// the standard library's check of its grammar.
+func BenchmarkReference(b *testing.B) {
+	body := benchBody(dhruva.DialectChat, 1<<20)
+	b.Run("copy", func(b *testing.B) {
+		b.SetBytes(int64(len(body)))
+		for b.Loop() {
+			bytes.Clone(body)
+		}
+	})
+	b.Run("json.Valid", func(b *testing.B) {
+		b.SetBytes(int64(len(body)))
+		for b.Loop() {
+			json.Valid(body)
+		}
+	})
+	b.Run("scanner", func(b *testing.B) {
+		b.SetBytes(int64(len(body)))
+		for b.Loop() {
+			s := scanner{b: body, maxDepth: 128}
+			if err := s.skip(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 // BenchmarkScanPlain is the floor: one megabyte of prose in one string.

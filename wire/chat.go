@@ -15,20 +15,14 @@ func (d chat) Name() dhruva.Dialect { return dhruva.DialectChat }
 // Parse projects a Chat body. A body with input and no messages is a Responses
 // body sent to the Chat route, as some clients do, and is read as such.
 func (d chat) Parse(path string, header http.Header, body []byte) (*Request, error) {
-	p, err := scan(body, d.limits)
+	p, err := scan(body, d.limits, (*parser).chatMessage)
 	if err != nil {
 		return nil, err
 	}
-	if !p.hasMessages && p.input != nil {
-		return responsesRequest(p, path, header), nil
+	if !p.hasMessages && p.hasInput {
+		return p.request(dhruva.DialectResponses, path, header, &p.input), nil
 	}
-	r := p.base(dhruva.DialectChat, path, p.messages)
-	for i := range p.messages {
-		p.chatMessage(&p.messages[i], &r.Projection.Messages[i], &r.anchors[i])
-	}
-	r.Projection.SideRequest = p.side(header, r.Projection.Messages)
-	r.settle()
-	return r, nil
+	return p.request(dhruva.DialectChat, path, header, &p.messages), nil
 }
 
 func (d chat) Apply(r *Request, plan dhruva.Plan) ([]byte, []dhruva.Splice, error) {
@@ -48,7 +42,7 @@ func (p *parser) chatMessage(raw *rawMessage, m *dhruva.Message, a *anchor) {
 			m.Thinking = m.Thinking || p.is(part.typ, "thinking") || p.is(part.typ, "reasoning")
 		})
 		var ids []string
-		for _, lit := range p.calls[raw.calls.start:raw.calls.end] {
+		for _, lit := range p.calls {
 			ids = addPrint(ids, printCall, p.str(lit))
 		}
 		assistant(m, cleanChat, ids)
@@ -72,8 +66,8 @@ func (p *parser) noteSystem(raw *rawMessage) {
 	}
 	if raw.form == formString {
 		p.system = append(p.system, raw.content)
-	} else if raw.parts.end > raw.parts.start {
-		p.system = append(p.system, p.parts[raw.parts.start].text)
+	} else if len(p.parts) > 0 {
+		p.system = append(p.system, p.parts[0].text)
 	}
 }
 

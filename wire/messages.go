@@ -14,17 +14,11 @@ func (d messages) Name() dhruva.Dialect { return dhruva.DialectMessages }
 
 // Parse projects a Messages body.
 func (d messages) Parse(path string, header http.Header, body []byte) (*Request, error) {
-	p, err := scan(body, d.limits)
+	p, err := scan(body, d.limits, (*parser).messagesMessage)
 	if err != nil {
 		return nil, err
 	}
-	r := p.base(dhruva.DialectMessages, path, p.messages)
-	for i := range p.messages {
-		p.messagesMessage(&p.messages[i], &r.Projection.Messages[i], &r.anchors[i])
-	}
-	r.Projection.SideRequest = p.side(header, r.Projection.Messages)
-	r.settle()
-	return r, nil
+	return p.request(dhruva.DialectMessages, path, header, &p.messages), nil
 }
 
 func (d messages) Apply(r *Request, plan dhruva.Plan) ([]byte, []dhruva.Splice, error) {

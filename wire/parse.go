@@ -38,7 +38,6 @@ type rawMessage struct {
 	phase                         span
 	content                       span // the literal when form is formString
 	form                          form
-	parts, calls                  span // index ranges into the parser's lists
 	marks                         marks
 	tally                         tally
 	breakpoints                   int
@@ -51,8 +50,18 @@ type rawPart struct {
 	extra                 bool // a non-empty member that plain text does not have
 }
 
-// maxParts bounds the lists a body can make us keep, beside Limits.Messages.
-const maxParts = 200_000
+// maxParts bounds the parts and the calls of one message.
+const maxParts = 100_000
+
+// rule reads one scanned message into its projection. raw, and the parser's
+// parts and calls, are valid during the call only.
+type rule func(p *parser, raw *rawMessage, m *dhruva.Message, a *anchor)
+
+// projected is a list of messages as projected.
+type projected struct {
+	messages []dhruva.Message
+	anchors  []anchor
+}
 
 // parser scans a whole request body.
 type parser struct {
@@ -61,12 +70,15 @@ type parser struct {
 
 	model, stream, choices, maxTokens span
 	state, background                 bool
-	hasMessages                       bool
-	messages, input                   []rawMessage
+	hasMessages, hasInput             bool
+	messageRule                       rule // of messages; input is read by responsesItem
+	messages, input                   projected
+	reference                         bool   // an item of input stands for one at the provider
 	system                            []span // literals of instructions, for shapes only
 	rest                              tally  // system, tools and the like
+	current                           rawMessage
 	parts                             []rawPart
-	calls                             []span
+	calls                             []span // of the current message, as are parts
 }
 
 // deciding are the top-level names on which a decision is taken.
@@ -99,8 +111,8 @@ func unique(names []string, seen *uint32, name []byte, where string) error {
 	return nil
 }
 
-func scan(body []byte, limits Limits) (*parser, error) {
-	p := &parser{scanner: scanner{b: body, maxDepth: limits.Depth}, limits: limits}
+func scan(body []byte, limits Limits, messages rule) (*parser, error) {
+	p := &parser{scanner: scanner{b: body, maxDepth: limits.Depth}, limits: limits, messageRule: messages}
 	if p.peek() != '{' {
 		return nil, p.fail("expected an object")
 	}
@@ -126,9 +138,10 @@ func (p *parser) member(name []byte) (err error) {
 		p.model, err = p.maybeText()
 	case "messages":
 		p.hasMessages = true
-		p.messages, err = p.list()
+		err = p.list(&p.messages, p.messageRule)
 	case "input":
-		p.input, err = p.inputs()
+		p.hasInput = p.peek() == '"' || p.peek() == '['
+		err = p.inputs()
 	case "stream":
 		p.stream, err = p.raw()
 	case "n":
@@ -208,38 +221,59 @@ func (p *parser) instructions() error {
 }
 
 // inputs reads the input of Responses: a string stands for one user message.
-func (p *parser) inputs() ([]rawMessage, error) {
+func (p *parser) inputs() error {
 	if p.peek() != '"' {
-		return p.list()
+		return p.list(&p.input, (*parser).responsesItem)
 	}
 	lit, t, _, err := p.literal()
-	return []rawMessage{{span: lit, content: lit, form: formString, tally: t}}, err
+	if err == nil {
+		p.current = rawMessage{span: lit, content: lit, form: formString, tally: t}
+		p.project(&p.current, &p.input, (*parser).responsesItem)
+	}
+	return err
 }
 
 // list reads messages or items. Anything but an array projects to nothing.
-func (p *parser) list() ([]rawMessage, error) {
+func (p *parser) list(into *projected, read rule) error {
 	if p.peek() != '[' {
-		return nil, p.skip()
+		return p.skip()
 	}
-	var list []rawMessage
-	err := p.array(func() error {
-		if len(list) >= p.limits.Messages {
+	return p.array(func() error {
+		if len(into.messages) >= p.limits.Messages {
 			return fmt.Errorf("wire: the request has more than %d messages: %w", p.limits.Messages, dhruva.ErrTooLarge)
 		}
-		if len(list) == cap(list) {
-			list = slices.Grow(list, max(len(list), 8)) // append alone grows by a quarter
+		p.current = rawMessage{}
+		if err := p.message(&p.current); err != nil {
+			return err
 		}
-		list = append(list, rawMessage{})
-		return p.message(&list[len(list)-1])
+		p.project(&p.current, into, read)
+		return nil
 	})
-	return list, err
+}
+
+// project adds a scanned message to a list.
+func (p *parser) project(raw *rawMessage, into *projected, read rule) {
+	if n := len(into.messages); n == cap(into.messages) { // append alone grows by a quarter
+		into.messages = slices.Grow(into.messages, max(n, 4))
+		into.anchors = slices.Grow(into.anchors, max(n, 4))
+	}
+	into.messages = append(into.messages, dhruva.Message{
+		Start: raw.start, End: raw.end,
+		Breakpoint: raw.breakpoints > 0,
+		Estimate:   raw.tally.tokens() + dhruva.MessageOverhead,
+		Protected:  raw.marks != 0 || raw.form == formOther,
+		Thinking:   raw.marks&markThinking != 0,
+		ToolCall:   raw.marks&markCalls != 0,
+	})
+	into.anchors = append(into.anchors, anchor{})
+	last := len(into.messages) - 1
+	read(p, raw, &into.messages[last], &into.anchors[last])
 }
 
 func (p *parser) message(m *rawMessage) (err error) {
 	tally, breakpoints := p.tally, p.breakpoints
 	m.start = p.pos
-	m.parts = span{len(p.parts), len(p.parts)}
-	m.calls = span{len(p.calls), len(p.calls)}
+	p.parts, p.calls = p.parts[:0], p.calls[:0]
 	if p.peek() == '{' {
 		var seen uint32
 		err = p.object(func(name []byte) error {
@@ -317,7 +351,7 @@ func (p *parser) toolCalls(m *rawMessage) error {
 	if p.peek() != '[' {
 		return p.mark(m, markCalls)
 	}
-	err := p.array(func() error {
+	return p.array(func() error {
 		m.marks |= markCalls
 		if p.peek() != '{' {
 			return p.skip()
@@ -333,8 +367,6 @@ func (p *parser) toolCalls(m *rawMessage) error {
 			return err
 		})
 	})
-	m.calls.end = len(p.calls)
-	return err
 }
 
 func (p *parser) content(m *rawMessage) (err error) {
@@ -345,7 +377,7 @@ func (p *parser) content(m *rawMessage) (err error) {
 	case '[':
 		m.form = formArray
 		m.content.start = p.pos
-		err = p.array(func() error { return p.part(m) })
+		err = p.array(p.part)
 		m.content.end = p.pos
 	case 'n':
 		err = p.skip()
@@ -353,13 +385,12 @@ func (p *parser) content(m *rawMessage) (err error) {
 		m.form = formOther
 		err = p.skip()
 	}
-	m.parts.end = len(p.parts)
 	return err
 }
 
-func (p *parser) part(m *rawMessage) error {
+func (p *parser) part() error {
 	if len(p.parts) >= maxParts {
-		return fmt.Errorf("wire: the request has more than %d content parts: %w", maxParts, dhruva.ErrTooLarge)
+		return fmt.Errorf("wire: a message has more than %d content parts: %w", maxParts, dhruva.ErrTooLarge)
 	}
 	part := rawPart{span: span{p.pos, p.pos}}
 	var err error

@@ -27,31 +27,26 @@ type anchor struct {
 	partType string // of an appended part
 }
 
-// base starts a Request with what all dialects share.
-func (p *parser) base(name dhruva.Dialect, path string, raw []rawMessage) *Request {
-	r := &Request{Path: path, Body: p.b, anchors: make([]anchor, len(raw))}
+// request makes a Request of what was scanned.
+func (p *parser) request(name dhruva.Dialect, path string, header http.Header, list *projected) *Request {
+	r := &Request{Path: path, Body: p.b, anchors: list.anchors}
 	r.Projection = dhruva.Projection{
 		Dialect:       name,
 		Model:         p.str(p.model),
 		Stream:        string(p.stream.of(p.b)) == "true",
-		Messages:      make([]dhruva.Message, len(raw)),
+		Messages:      list.messages,
 		Injectable:    -1,
-		ProviderState: p.state,
+		ProviderState: p.state || list == &p.input && p.reference,
+		SideRequest:   p.side(header, list.messages),
 		Background:    p.background,
 		Choices:       p.choicesAsked(),
 		Breakpoints:   p.breakpoints,
 		Estimate:      p.rest.tokens(),
 	}
-	for i := range raw {
-		m := &r.Projection.Messages[i]
-		m.Start, m.End = raw[i].start, raw[i].end
-		m.Breakpoint = raw[i].breakpoints > 0
-		m.Estimate = raw[i].tally.tokens() + dhruva.MessageOverhead
-		m.Protected = raw[i].marks != 0 || raw[i].form == formOther
-		m.Thinking = raw[i].marks&markThinking != 0
-		m.ToolCall = raw[i].marks&markCalls != 0
-		r.Projection.Estimate += m.Estimate
+	for i := range list.messages {
+		r.Projection.Estimate += list.messages[i].Estimate
 	}
+	r.settle()
 	return r
 }
 
@@ -62,8 +57,8 @@ func (p *parser) visible(raw *rawMessage, m *dhruva.Message, isText func(span) b
 	case formString:
 		m.Parts = []dhruva.Part{p.textPart(raw.content)}
 	case formArray:
-		for i := range p.parts[raw.parts.start:raw.parts.end] {
-			part := &p.parts[raw.parts.start+i]
+		for i := range p.parts {
+			part := &p.parts[i]
 			if !isText(part.typ) || !part.text.ok() {
 				m.Protected = true
 				other(part)
@@ -125,8 +120,8 @@ func (p *parser) user(raw *rawMessage, m *dhruva.Message, a *anchor, partType st
 	switch {
 	case raw.form == formString:
 		*a = anchor{form: formString, at: raw.content.end - 1}
-	case raw.form == formArray && raw.parts.end > raw.parts.start:
-		*a = anchor{form: formArray, at: p.parts[raw.parts.end-1].end, partType: partType}
+	case raw.form == formArray && len(p.parts) > 0:
+		*a = anchor{form: formArray, at: p.parts[len(p.parts)-1].end, partType: partType}
 	}
 }
 

@@ -14,29 +14,18 @@ func (d responses) Name() dhruva.Dialect { return dhruva.DialectResponses }
 
 // Parse projects a Responses body.
 func (d responses) Parse(path string, header http.Header, body []byte) (*Request, error) {
-	p, err := scan(body, d.limits)
+	p, err := scan(body, d.limits, (*parser).chatMessage)
 	if err != nil {
 		return nil, err
 	}
-	return responsesRequest(p, path, header), nil
+	return p.request(dhruva.DialectResponses, path, header, &p.input), nil
 }
 
 func (d responses) Apply(r *Request, plan dhruva.Plan) ([]byte, []dhruva.Splice, error) {
 	return apply(r, plan)
 }
 
-func responsesRequest(p *parser, path string, header http.Header) *Request {
-	r := p.base(dhruva.DialectResponses, path, p.input)
-	for i := range p.input {
-		p.responsesItem(&p.input[i], r, i)
-	}
-	r.Projection.SideRequest = p.side(header, r.Projection.Messages)
-	r.settle()
-	return r
-}
-
-func (p *parser) responsesItem(raw *rawMessage, r *Request, i int) {
-	m, a := &r.Projection.Messages[i], &r.anchors[i]
+func (p *parser) responsesItem(raw *rawMessage, m *dhruva.Message, a *anchor) {
 	typ := p.str(raw.typ)
 	switch {
 	case raw.form == formString && raw.span == raw.content: // a bare input string
@@ -44,7 +33,7 @@ func (p *parser) responsesItem(raw *rawMessage, r *Request, i int) {
 		p.user(raw, m, a, "")
 	case typ == "" && !raw.role.ok() && raw.id.ok(), typ == "item_reference":
 		m.Role, m.Protected = dhruva.RoleOther, true
-		r.Projection.ProviderState = true
+		p.reference = true
 	case typ == "" || typ == "message":
 		p.responsesMessage(raw, m, a)
 	case typ == "reasoning":
