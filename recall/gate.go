@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -37,10 +38,19 @@ type checked struct {
 // span means the whole text.
 type span struct {
 	start, end int
-	digest     [sha256.Size]byte
+	digest     [16]byte
 }
 
-// check runs G1 to G6. A reason other than GatePassed is a refusal; an error
+// spanDigest is the first half of SHA-256 of a span. It finds texts that
+// changed under a token; the token itself is authenticated by its seal.
+func spanDigest(text string) (d [16]byte) {
+	sum := sha256.Sum256([]byte(text))
+	copy(d[:], sum[:])
+	return d
+}
+
+// check runs G1 to G6. What the index believes of the text is compared when
+// there is no span; a span carries its own digest. A reason other than GatePassed is a refusal; an error
 // is a failure of the store.
 func (e *Engine) check(tx dhruva.Tx, p dhruva.Principal, s dhruva.SpaceID, en entry, sp *span) (checked, dhruva.GateReason, error) {
 	if en.scope.Tenant() != p.Tenant {
@@ -83,7 +93,7 @@ func (e *Engine) checkSource(tx dhruva.Tx, s dhruva.SpaceID, en entry, sp *span)
 	} else if err != nil {
 		return checked{}, "", err
 	}
-	if src.State != dhruva.SourceReady || src.Digest != en.digest {
+	if src.State != dhruva.SourceReady || sp == nil && src.Digest != en.digest {
 		return checked{}, dhruva.GateSourceNotReady, nil
 	}
 	refs, err := tx.References(s, en.generation, en.source)
@@ -107,7 +117,7 @@ func (s *span) fits(text string) bool {
 	if s.start < 0 || s.end > len(text) || s.start > s.end || !boundary(text, s.start) || !boundary(text, s.end) {
 		return false
 	}
-	return sha256.Sum256([]byte(text[s.start:s.end])) == s.digest
+	return spanDigest(text[s.start:s.end]) == s.digest
 }
 
 func boundary(text string, at int) bool { return at == len(text) || utf8.RuneStart(text[at]) }
@@ -161,18 +171,20 @@ func (a *admission) run(tx dhruva.Tx, hits []candidate) error {
 	return nil
 }
 
-// choose applies, in order: one seat for each text, what the asker already
-// sees, one global top k, the budget (whole items only).
+// choose applies, in order: one seat for each text (one that says the same with
+// little else has none), what the asker already sees, one global top k, the
+// budget (whole items only).
 func (a *admission) choose(ask Ask) []admitted {
 	var out []admitted
-	seen := map[dhruva.Hash]bool{}
+	var seats []string
 	left := ask.Budget
 	for _, c := range a.passed {
 		if len(out) == ask.TopK {
 			break
 		}
 		snippet := c.text[c.start:c.end]
-		if seen[c.source.Digest] || ask.Visible != nil && ask.Visible(snippet) {
+		said := plain(snippet)
+		if seated(seats, said) || ask.Visible != nil && ask.Visible(snippet) {
 			continue
 		}
 		if cost := dhruva.Estimate(snippet); ask.Budget > 0 {
@@ -181,10 +193,18 @@ func (a *admission) choose(ask Ask) []admitted {
 			}
 			left -= cost
 		}
-		seen[c.source.Digest] = true
+		seats = append(seats, said)
 		out = append(out, c)
 	}
 	return out
+}
+
+// seated reports a text that one of the chosen says already, or that says one
+// of them again with at most half as much around it.
+func seated(seats []string, said string) bool {
+	return slices.ContainsFunc(seats, func(s string) bool {
+		return strings.Contains(s, said) || 2*len(said) <= 3*len(s) && strings.Contains(said, s)
+	})
 }
 
 // outcome names the status: refused when candidates existed and every one
