@@ -153,7 +153,10 @@ func recent(version string) error {
 // sqliteError classifies by result code, never by text.
 func sqliteError(err error) error {
 	var e *sqlite.Error
-	if !errors.As(err, &e) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w: %w", dhruva.ErrUnavailable, err)
+	case !errors.As(err, &e):
 		return err
 	}
 	switch e.Code() & 0xff {

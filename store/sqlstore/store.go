@@ -17,8 +17,8 @@ type Options struct {
 	BatchUpdates int
 	// Readers is the most views that run at once on a file. 0 means 4.
 	Readers int
-	// WriteTimeout bounds every update, from its call to its commit. 0 means
-	// 30 seconds.
+	// WriteTimeout bounds every update, from its call to its commit, and Open. 0
+	// means 30 seconds.
 	WriteTimeout time.Duration
 	// BusyTimeout is how long to wait for another process. 0 means 5 seconds.
 	BusyTimeout time.Duration
@@ -75,7 +75,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, d *dialect, o Options) (*Store, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.BusyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, o.WriteTimeout)
 	defer cancel()
 	s := &Store{d: d, options: o, queue: make(chan *update), closing: make(chan struct{}), stopped: make(chan struct{})}
 	s.close = sync.OnceValue(s.shut)
