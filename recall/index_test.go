@@ -169,6 +169,20 @@ func TestAllowFillsTheAnswer(t *testing.T) {
 	}
 }
 
+func TestPruningKeepsTheBest(t *testing.T) {
+	x := New()
+	for i := range 5 * candidates {
+		d := Doc{Ref: fmt.Sprint("t", i), Group: fmt.Sprint("g", i), Role: User, Text: "the harbour at dawn"}
+		if i == 3*candidates {
+			d.Text = "the harbour crane at dawn"
+		}
+		x.Add(d)
+	}
+	if hits := ask(x, "harbour crane"); len(hits) != defaultK || hits[0] != fmt.Sprint("t", 3*candidates) {
+		t.Errorf("hits %v", hits)
+	}
+}
+
 // A pasted text is searched by its rarest words, wherever they stand.
 func TestLongQueries(t *testing.T) {
 	var common strings.Builder
