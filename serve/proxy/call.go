@@ -148,6 +148,11 @@ func (c *call) askMemory() (memory.Prepared, error) {
 	case a := <-answers:
 		return a.p, a.err
 	case <-ctx.Done():
+		select { // an answer in time is not a timeout
+		case a := <-answers:
+			return a.p, a.err
+		default:
+		}
 		return memory.Prepared{}, fmt.Errorf("%w: memory did not answer within its budget: %w", dhruva.ErrUnavailable, ctx.Err())
 	}
 }

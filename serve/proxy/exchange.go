@@ -118,11 +118,11 @@ func (x *exchange) choose() bool {
 		x.refuse(http.StatusForbidden, "provider_not_allowed", "This key reaches only the provider "+bound+".")
 		return false
 	}
-	named := name != ""
+	odd := name != "" && name != "openai" && name != "anthropic" // else it is known, and missing
 	name = or(or(name, bound), x.route.provider())
 	u, err := x.h.config.Upstreams(name)
 	switch {
-	case errors.Is(err, dhruva.ErrNotFound) && named:
+	case errors.Is(err, dhruva.ErrNotFound) && odd:
 		x.refuse(http.StatusUnprocessableEntity, "unknown_provider", prefix+"Provider names no provider of this server.")
 		return false
 	case err != nil, u.NeedsKey && u.Key.IsZero() && !x.pass:

@@ -234,7 +234,9 @@ func TestReadYourWrites(t *testing.T) {
 		for i := range 12 {
 			talk(w, key, fmt.Sprintf("The access code of vault number%d is zebra%dquartz.", i, i))
 			if reply := talk(w, key, fmt.Sprintf("What is the access code of vault number%d?", i)); !strings.Contains(reply, fmt.Sprintf("zebra%dquartz", i)) {
-				t.Fatalf("%s, vault %d: %q", name, i, reply)
+				w.drain()
+				receipts, _, err := w.ledger.ListReceipts(w.owner(), dhruva.ReceiptQuery{Page: dhruva.Page{Limit: 3}})
+				t.Fatalf("%s, vault %d: %q\n%+v %v", name, i, reply, receipts, err)
 			}
 		}
 	}
