@@ -1,8 +1,13 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+
 	"github.com/spf13/cobra"
 
+	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/internal/recallbench"
 )
 
@@ -18,7 +23,10 @@ func (p *program) benchRecall() *cobra.Command {
 			if p.flags.data == "" {
 				return withFix(usage("no data to measure on"), "give the directory with turns.jsonl.gz and queries.jsonl.gz to --data")
 			}
-			r, err := recallbench.Run(c.Context(), p.flags.data, recallbench.Options{})
+			r, err := recallbench.Run(c.Context(), p.flags.data, recallbench.Options{Binary: "dhruva " + version()})
+			if errors.Is(err, fs.ErrNotExist) {
+				return withFix(fmt.Errorf("%w: %w", dhruva.ErrInvalid, err), "give the directory with turns.jsonl.gz and queries.jsonl.gz to --data")
+			}
 			if err != nil {
 				return err
 			}

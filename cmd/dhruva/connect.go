@@ -15,6 +15,7 @@ import (
 	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/memory"
+	"github.com/dhruva-memory/dhruva/serve/api"
 )
 
 // connect finds whom a command talks to: the server it names, the one that
@@ -91,7 +92,9 @@ func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Clien
 			return nil, none, errors.Join(err, in.closeSoon())
 		}
 	}
-	rt := inProcess{in.api()}
+	mux := http.NewServeMux()
+	mux.Handle(client.Prefix+"/", in.api())
+	rt := inProcess{api.Front{Log: log}.Wrap(mux)}
 	return &client.Client{BaseURL: "http://localhost", Key: key, HTTP: &http.Client{Transport: rt, CheckRedirect: client.NoRedirect}}, in.closeSoon, nil
 }
 

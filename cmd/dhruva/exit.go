@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/client"
@@ -76,6 +77,10 @@ func usage(format string, args ...any) error {
 func exitCode(err error) int {
 	if err == nil {
 		return exitOK
+	}
+	var p *client.Problem
+	if errors.As(err, &p) && p.Status == http.StatusTooManyRequests {
+		return exitLimit
 	}
 	for _, o := range outcomes() {
 		if errors.Is(err, o.is) {

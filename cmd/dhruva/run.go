@@ -20,6 +20,8 @@ type program struct {
 	stderr io.Writer
 	env    func(string) string
 	flags  globalFlags
+	// reloaded, when not nil, is told of every reload of the providers.
+	reloaded func(error)
 }
 
 // globalFlags are those of every command.
@@ -70,7 +72,7 @@ func (p *program) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true, Version: version(),
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args:              cobra.ArbitraryArgs, // needsVerb judges them
-		RunE:              needsVerb,
+		RunE:              needsVerb, SuggestionsMinimumDistance: 2,
 	}
 	f := root.PersistentFlags()
 	f.BoolVar(&p.flags.json, "json", false, "print one JSON value")

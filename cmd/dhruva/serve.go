@@ -170,16 +170,13 @@ func (p *program) reloading(in *installation, path string) (stop func()) {
 			case <-done:
 				return
 			case <-hup:
-				c, err := loadConfig(path, in.dir, p.env)
+				err := p.reload(in, path)
 				if err != nil {
 					in.log.Error("providers not reloaded", "error", err)
-					continue
 				}
-				if err := in.providers.set(c); err != nil {
-					in.log.Error("providers not reloaded", "error", err)
-					continue
+				if p.reloaded != nil {
+					p.reloaded(err)
 				}
-				in.log.Info("providers reloaded", "default", c.defaultProvider())
 			}
 		}
 	}()
@@ -187,6 +184,18 @@ func (p *program) reloading(in *installation, path string) (stop func()) {
 		signal.Stop(hup)
 		close(done)
 	}
+}
+
+func (p *program) reload(in *installation, path string) error {
+	c, err := loadConfig(path, in.dir, p.env)
+	if err != nil {
+		return err
+	}
+	if err := in.providers.set(c); err != nil {
+		return err
+	}
+	in.log.Info("providers reloaded", "default", c.defaultProvider())
+	return nil
 }
 
 func urlOf(a net.Addr) string {

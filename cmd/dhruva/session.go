@@ -86,6 +86,9 @@ func (p *program) sessionCreate() *cobra.Command {
 	c := &cobra.Command{Use: "create", Short: "Start a session", Args: cobra.NoArgs,
 		Example: "  dhruva session create --space work --title \"release plan\"\n  dhruva session create --fresh",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if fresh && space != "" {
+				return withFix(usage("a FRESH session is in no space"), "give either --space or --fresh")
+			}
 			return p.oneSession(c, func(api *client.Client) (client.Session, error) {
 				name := or(space, ownSpace)
 				if fresh {
@@ -100,7 +103,6 @@ func (p *program) sessionCreate() *cobra.Command {
 		}}
 	spaceFlag(c, &space)
 	c.Flags().BoolVar(&fresh, "fresh", false, "in no space")
-	c.MarkFlagsMutuallyExclusive("space", "fresh")
 	c.Flags().StringVar(&in.Title, "title", "", "title")
 	c.Flags().StringVar(&in.Provider, "provider", "", "provider of its sends")
 	c.Flags().StringVar(&in.Model, "model", "", "model of its sends")

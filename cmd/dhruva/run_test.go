@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/client"
+)
+
+// noEnv is an environment without variables but a home.
+func noEnv(t *testing.T) func(string) string {
+	home := t.TempDir()
+	return func(name string) string {
+		if name == "HOME" {
+			return home
+		}
+		return ""
+	}
+}
+
+// everyCommand walks the tree.
+func everyCommand(c *cobra.Command, f func(*cobra.Command)) {
+	if c.Name() == "help" || c.Hidden {
+		return
+	}
+	f(c)
+	for _, sub := range c.Commands() {
+		everyCommand(sub, f)
+	}
+}
+
+func TestHelpLeadsWithExamples(t *testing.T) {
+	p := &program{env: noEnv(t)}
+	everyCommand(p.root(), func(c *cobra.Command) {
+		t.Run(c.CommandPath(), func(t *testing.T) {
+			var out bytes.Buffer
+			args := append(strings.Fields(c.CommandPath())[1:], "--help")
+			if code := run(t.Context(), args, strings.NewReader(""), &out, io.Discard, noEnv(t)); code != exitOK {
+				t.Fatalf("exit code %d", code)
+			}
+			help := out.String()
+			examples, usage := strings.Index(help, "\nExamples:\n"), strings.Index(help, "\nUsage:\n")
+			if examples < 0 || usage < examples {
+				t.Errorf("examples do not come before the usage:\n%s", help)
+			}
+			if strings.HasPrefix(help, "\n") || c.Short == "" {
+				t.Errorf("no description:\n%s", help)
+			}
+			if c != c.Root() && !strings.Contains(c.Example, "dhruva "+strings.TrimPrefix(c.CommandPath(), "dhruva ")) {
+				t.Errorf("the example shows another command: %s", c.Example)
+			}
+		})
+	})
+}
+
+func TestEveryCommandTakesTheGlobalFlags(t *testing.T) {
+	p := &program{env: noEnv(t)}
+	everyCommand(p.root(), func(c *cobra.Command) {
+		for _, f := range []string{"json", "data", "url", "key"} {
+			if c.InheritedFlags().Lookup(f) == nil && c.PersistentFlags().Lookup(f) == nil {
+				t.Errorf("%s lacks --%s", c.CommandPath(), f)
+			}
+		}
+	})
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 0}, {errors.New("?"), 1}, {dhruva.ErrInvalid, 2}, {dhruva.ErrNotFound, 3}, {dhruva.ErrUnauthenticated, 4}, {dhruva.ErrDenied, 4},
+		{dhruva.ErrConflict, 5}, {dhruva.ErrFenced, 5}, {dhruva.ErrTooLarge, 6}, {dhruva.ErrUnavailable, 7}, {errPartial, 8}, {context.Canceled, 130},
+		{&client.Problem{Status: 429}, 6}, {&client.Problem{Status: 500, Code: "internal"}, 1}, {&client.Problem{Status: 502}, 7},
+	} {
+		if got := exitCode(tt.err); got != tt.code {
+			t.Errorf("%v ends with %d, want %d", tt.err, got, tt.code)
+		}
+		if tt.err == nil || tt.code == exitInterrupted {
+			continue
+		}
+		var out bytes.Buffer
+		complain(&out, fmt.Errorf("wrapped: %w", tt.err))
+		if !strings.Contains(out.String(), "\nfix: ") || !strings.HasSuffix(out.String(), "\n") {
+			t.Errorf("no fix for %v: %q", tt.err, out.String())
+		}
+	}
+}
+
+func TestAnInterruptedCommandEndsWith130(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var errs bytes.Buffer
+	if code := run(ctx, []string{"space", "list"}, strings.NewReader(""), io.Discard, &errs, noEnv(t)); code != exitInterrupted {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+}
+
+func TestTextOfOthersCannotSteerTheTerminal(t *testing.T) {
+	if got, want := oneLine("a\x1b[31m red\u202e\nb", 60), "a[31m red b"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := oneLine(strings.Repeat("é", 100), 10); got != strings.Repeat("é", 9)+"…" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestConfigPrecedence(t *testing.T) {
+	env := map[string]string{"OPENAI_API_KEY": "from-env", "ANTHROPIC_API_KEY": "", "SMRITI_GENERIC_API_URL": "http://127.0.0.1:9/v1",
+		"DHRUVA_GENERIC_ALLOW_PRIVATE": "true", "OPENAI_BASE_URL": "http://127.0.0.1:7373/v1"}
+	path := writeFile(t, "providers.yaml", `
+providers:
+  openai: {enabled: true, api_key: from-file, default_model: m}
+  anthropic: {api_key: from-file, base_url: https://api.example}
+  openrouter: {enabled: false, api_key: k}
+`)
+	c, err := loadConfig(path, t.TempDir(), func(n string) string { return env[n] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for name, p := range c.Providers {
+		got[name] = fmt.Sprintf("%s %s %t", p.APIKey, p.BaseURL, c.enabled(name))
+	}
+	want := map[string]string{
+		"openai":     "from-env https://api.openai.com/v1 true",
+		"anthropic":  "from-file https://api.example true",
+		"openrouter": "k https://openrouter.ai/api/v1 false",
+		"generic":    " http://127.0.0.1:9/v1 true",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if c.defaultProvider() != "openai" {
+		t.Errorf("default provider %s", c.defaultProvider())
+	}
+	if s := fmt.Sprintf("%v %+v %#v", c, c, c.Providers["openai"]); strings.Contains(s, "from-") {
+		t.Errorf("a secret is printed: %s", s)
+	}
+}
+
+// defaultConfig is what an installation without file and variables has.
+func defaultConfig(t *testing.T) Config {
+	t.Helper()
+	c, err := loadConfig("", t.TempDir(), func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestEchoIsUsedOnlyWhenNamed(t *testing.T) {
+	p, err := newProviders(defaultConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.find(""); !errors.Is(err, dhruva.ErrInvalid) {
+		t.Errorf("no provider gives %v", err)
+	}
+	if _, err := p.find("openai"); !errors.Is(err, dhruva.ErrInvalid) {
+		t.Errorf("a provider that is not enabled gives %v", err)
+	}
+	if got, err := p.find(echoName); err != nil || got.Name != echoName {
+		t.Errorf("echo gives %v, %v", got, err)
+	}
+	c := defaultConfig(t)
+	c.Chat.DefaultProvider = echoName
+	if err := p.set(c); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.find(""); err != nil || got.Name != echoName {
+		t.Errorf("echo as the default gives %v, %v", got, err)
+	}
+}
