@@ -173,13 +173,18 @@ func TestPruningKeepsTheBest(t *testing.T) {
 	x := New()
 	for i := range 5 * candidates {
 		d := Doc{Ref: fmt.Sprint("t", i), Group: fmt.Sprint("g", i), Role: User, Text: "the harbour at dawn"}
+		d.Time = day(2030, 1, 1).AddDate(0, 0, -i) // the last one added is the earliest
 		if i == 3*candidates {
 			d.Text = "the harbour crane at dawn"
 		}
 		x.Add(d)
 	}
-	if hits := ask(x, "harbour crane"); len(hits) != defaultK || hits[0] != fmt.Sprint("t", 3*candidates) {
-		t.Errorf("hits %v", hits)
+	want := []string{fmt.Sprint("t", 3*candidates)}
+	for i := range defaultK - 1 {
+		want = append(want, fmt.Sprint("t", 5*candidates-1-i))
+	}
+	if diff := cmp.Diff(want, ask(x, "harbour crane")); diff != "" {
+		t.Errorf("the best, then the earliest of equals (-want +got):\n%s", diff)
 	}
 }
 
