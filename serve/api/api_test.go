@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,26 +32,44 @@ type rig struct {
 	url   string
 	keys  *auth.Keys
 	model *scripted
+	// handler is the API without what stands before it.
+	handler http.Handler
 }
 
 // scripted is a model that answers what it is told to, in pieces.
 type scripted struct {
 	pieces []string
 	err    error // after the pieces
-	asked  []string
+	// gate, when not nil, is what the model waits for after its first piece.
+	gate chan struct{}
+	left chan struct{} // closed when a caller left meanwhile
+
+	mu    sync.Mutex
+	asked []string
 }
 
 func (s *scripted) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
 	return s.Stream(ctx, req, func(string) error { return nil })
 }
 
-func (s *scripted) Stream(_ context.Context, req llm.Request, emit func(string) error) (llm.Response, error) {
+func (s *scripted) Stream(ctx context.Context, req llm.Request, emit func(string) error) (llm.Response, error) {
+	s.mu.Lock()
 	s.asked = append(s.asked, req.Messages[len(req.Messages)-1].Content)
+	s.mu.Unlock()
 	var out llm.Response
 	for _, p := range s.pieces {
 		out.Text += p
 		if err := emit(p); err != nil {
 			return out, err
+		}
+		if s.gate == nil {
+			continue
+		}
+		select {
+		case <-s.gate:
+		case <-ctx.Done():
+			defer close(s.left)
+			return out, llm.NewError("scripted", 0, "canceled", "the caller left", ctx.Err())
 		}
 	}
 	return out, s.err
@@ -64,16 +83,17 @@ func newRig(t *testing.T) *rig {
 	if err := keys.Bootstrap(t.Context(), t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	model := &scripted{pieces: []string{"It is ", "Canberra."}}
+	model := &scripted{pieces: []string{"It is ", "Canberra."}, left: make(chan struct{})}
 	m := &memory.Memory{
 		Ledger: ledger.New(store, keyring), Recall: recall.NewEngine(store, keyring), Keys: keyring,
 		Providers: func(name string) (memory.Provider, error) {
 			return memory.Provider{Name: or(name, "scripted"), DefaultModel: "m1", Generator: model}, nil
 		},
 	}
-	s := httptest.NewServer(edge.Access{Log: slog.New(slog.DiscardHandler)}.Wrap(New(Config{Memory: m, Keys: keys, Version: "test"})))
+	handler := New(Config{Memory: m, Keys: keys, Version: "test"})
+	s := httptest.NewServer(edge.Access{Log: slog.New(slog.DiscardHandler)}.Wrap(handler))
 	t.Cleanup(s.Close)
-	r := &rig{t: t, url: s.URL, keys: keys, model: model}
+	r := &rig{t: t, url: s.URL, keys: keys, model: model, handler: handler}
 	r.Client = &client.Client{BaseURL: s.URL, Key: r.key(auth.KeyInput{Scopes: dhruva.KeyScopes()})}
 	return r
 }
