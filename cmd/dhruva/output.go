@@ -10,8 +10,11 @@ import (
 	"unicode"
 )
 
-// print writes a value: as JSON when asked for, else in words.
+// print writes a value: as JSON or as bare ids when asked for, else in words.
 func (p *program) print(v any, words func(io.Writer)) error {
+	if p.flags.quiet && !p.flags.json {
+		return printIDs(p.stdout, v, words)
+	}
 	if !p.flags.json {
 		words(p.stdout)
 		return nil
@@ -22,8 +25,36 @@ func (p *program) print(v any, words func(io.Writer)) error {
 	return enc.Encode(v)
 }
 
-// say writes talk, which is never data.
+// printIDs writes what names a value, or each value of a list, a line each: its
+// hash, else its id. What has neither is written in words.
+func printIDs(w io.Writer, v any, words func(io.Writer)) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	type named struct{ Hash, ID string }
+	var one struct {
+		named
+		Items []named
+	}
+	if json.Unmarshal(text, &one) != nil || one.Items == nil && one.named == (named{}) {
+		words(w)
+		return nil
+	}
+	if one.named != (named{}) {
+		one.Items = []named{one.named}
+	}
+	for _, n := range one.Items {
+		fmt.Fprintln(w, or(n.Hash, n.ID))
+	}
+	return nil
+}
+
+// say writes talk, which is never data; quiet keeps it back.
 func (p *program) say(format string, args ...any) {
+	if p.flags.quiet {
+		return
+	}
 	fmt.Fprintf(p.stderr, format+"\n", args...)
 }
 

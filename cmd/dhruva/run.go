@@ -26,10 +26,11 @@ type program struct {
 
 // globalFlags are those of every command.
 type globalFlags struct {
-	json bool
-	data string
-	url  string
-	key  string
+	json  bool
+	quiet bool
+	data  string
+	url   string
+	key   string
 }
 
 // run is the program as a function: nothing in it reads or changes the process
@@ -76,6 +77,7 @@ func (p *program) root() *cobra.Command {
 	}
 	f := root.PersistentFlags()
 	f.BoolVar(&p.flags.json, "json", false, "print one JSON value")
+	f.BoolVarP(&p.flags.quiet, "quiet", "q", false, "print only ids and hashes, no talk")
 	f.StringVar(&p.flags.data, "data", "", "data directory (DHRUVA_DATA; default $XDG_DATA_HOME/dhruva)")
 	f.StringVar(&p.flags.url, "url", "", "server to talk to (DHRUVA_URL; default: the one that serves the data directory)")
 	f.StringVar(&p.flags.key, "key", "", "Dhruva key (better: DHRUVA_KEY; default DIR/admin.key)")
