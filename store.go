@@ -23,16 +23,22 @@ import (
 //     the Tx, and must not call the Store.
 //   - A Tx reaches only rows that its scopes cover: another tenant or space is
 //     ErrDenied for writes and absent (ErrNotFound, or left out of lists) for
-//     reads. A Tenant scope covers all spaces of the tenant.
+//     reads. A Tenant scope covers all spaces of the tenant. System covers the
+//     tenants and the lookup of keys by hash, and no tenant's rows: a write
+//     through it would not be serialized with the tenant's own.
 //   - Values go in and come out by copy; times are kept to the microsecond, UTC.
-//   - Text is valid UTF-8 without NUL; a store may refuse anything else with
-//     ErrInvalid.
+//   - A row that its Validate refuses (text that is not UTF-8 or holds NUL, an
+//     empty key) is ErrInvalid; a row comes back as its Canonical.
+//   - An Update that writes more than MaxUpdateRows rows is ErrTooLarge, also
+//     when fn ignores that error.
+//   - Names are equal, and lists are ordered, by their bytes.
 type Store interface {
 	View(ctx context.Context, s Scope, fn func(Tx) error) error
 	Update(ctx context.Context, scopes []Scope, fn func(Tx) error) error
 	// Changes yields the changes of a Space scope with Seq > after, gapless and
 	// in commit order, up to the head at the time of the call, then ends. An
-	// after beyond the head yields nothing.
+	// after beyond the head yields nothing. A failure is the last thing yielded;
+	// another scope is ErrInvalid. Nothing is locked while the consumer works.
 	Changes(ctx context.Context, s Scope, after int64) iter.Seq2[Change, error]
 	Close() error
 }
@@ -58,8 +64,9 @@ type Change struct {
 
 // Tx is a transaction: small roles of one-statement methods. Lookups of what
 // is absent answer ErrNotFound; lists of nothing are empty. The tenant is that
-// of the transaction's scope; rows of another tenant are ErrDenied. A Tx is
-// for one goroutine.
+// of the transaction's scope; rows of another tenant are ErrDenied. Writes in a
+// View are ErrDenied. A Tx is for one goroutine, and reaches nothing when its
+// fn has returned.
 type Tx interface {
 	TenantRows
 	SpaceRows
@@ -73,7 +80,9 @@ type Tx interface {
 }
 
 // Page asks for at most Limit rows (0 means 100, at most 1000) after a cursor:
-// the id of the last row seen, "" for the first page.
+// the id of the last row seen, "" for the first page. A cursor into a list that
+// is not ordered by id must name a row that the scope covers, or the page is
+// empty.
 type Page struct {
 	After string
 	Limit int
@@ -129,11 +138,13 @@ type SessionQuery struct {
 // SessionRows are the sessions of the scope's spaces.
 type SessionRows interface {
 	Session(SessionID) (Session, error)
-	// PutSession inserts or replaces.
+	// PutSession inserts or replaces. To move a session both its spaces must be
+	// covered.
 	PutSession(Session) error
 	// ListSessions lists live sessions in descending (UpdatedAt, ID).
 	ListSessions(SessionQuery) ([]Session, error)
-	// Chain returns the newest link with this hash in the space.
+	// Chain returns the newest link with this hash in the space: the greatest
+	// Seq, then the greatest session id.
 	Chain(SpaceID, Hash) (Chain, error)
 	// PutChain inserts; a link that exists is left alone.
 	PutChain(Chain) error
@@ -154,7 +165,9 @@ type TurnQuery struct {
 	Newest  bool
 }
 
-// TurnRows are the turns of the scope's sessions.
+// TurnRows are the turns of the scope's sessions. A turn is in the space where
+// its session is: when the session moves, Space of its turns reads so. (While
+// there is no such session it is where it was written.)
 type TurnRows interface {
 	Turn(SessionID, int64) (Turn, error)
 	// AppendTurn inserts; an existing (session, seq) is ErrConflict.
@@ -178,7 +191,7 @@ type CheckpointRows interface {
 	// CheckpointsByPrefix returns up to limit checkpoints whose hexadecimal
 	// hash begins with prefix, in hash order.
 	CheckpointsByPrefix(prefix string, limit int) ([]Checkpoint, error)
-	// PutCheckpoint inserts; an existing hash is ErrConflict.
+	// PutCheckpoint inserts; an existing hash or id is ErrConflict.
 	PutCheckpoint(Checkpoint) error
 	// ListCheckpoints lists in descending (CreatedAt, Hash).
 	ListCheckpoints(CheckpointQuery) ([]Checkpoint, error)
@@ -247,7 +260,8 @@ type ReceiptRows interface {
 type KeyRows interface {
 	KeyByHash([]byte) (Key, error)
 	Key(KeyID) (Key, error)
-	// PutKey inserts or replaces.
+	// PutKey inserts or replaces. A hash that is another key's, of whatever
+	// tenant, is ErrConflict.
 	PutKey(Key) error
 	// ListKeys lists by id.
 	ListKeys(Page) ([]Key, error)

@@ -35,19 +35,11 @@ func (t *tx) PutKey(row dhruva.Key) error {
 		return conflict("key")
 	}
 	if old, had := t.keys[id]; had {
-		drop(t, t.keyHashes, string(old.Hash))
+		remove(t, t.keyHashes, string(old.Hash))
 	}
 	put(t, t.keys, id, row.Canonical())
 	put(t, t.keyHashes, string(row.Hash), id)
 	return nil
-}
-
-// drop removes a row and remembers how to put it back.
-func drop[K comparable, V any](t *tx, table map[K]V, k K) {
-	if old, had := table[k]; had {
-		t.undo = append(t.undo, func() { table[k] = old })
-		delete(table, k)
-	}
 }
 
 func (t *tx) ListKeys(p dhruva.Page) ([]dhruva.Key, error) {

@@ -69,10 +69,11 @@ func (t *tx) AddReference(row dhruva.Reference) error {
 }
 
 func (t *tx) References(s dhruva.SpaceID, g int64, id dhruva.SourceID) ([]dhruva.Reference, error) {
-	if !t.space(s) {
+	rows := t.references[t.source(s, g, id)]
+	if !t.space(s) || len(rows) == 0 {
 		return nil, nil
 	}
-	return slices.Clone(t.references[t.source(s, g, id)]), nil
+	return slices.Clone(rows), nil
 }
 
 func (t *tx) SourcesOfTurn(s dhruva.SpaceID, g int64, session dhruva.SessionID, seq int64) ([]dhruva.SourceID, error) {

@@ -3,11 +3,13 @@ package sqlstore_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/dhruva-memory/dhruva"
@@ -117,6 +119,45 @@ func TestTwoProcessesOnOneFile(t *testing.T) {
 		t.Errorf("%d acknowledged, want %d", len(all), 2*childWriters*each)
 	}
 	holds(t, s, all)
+}
+
+// TestCloseWhileWriting: every update is either acknowledged and kept, or
+// ErrUnavailable.
+func TestCloseWhileWriting(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dhruva.db")
+	s := open(t, path, sqlstore.Options{})
+	var mu sync.Mutex
+	var acknowledged []string
+	var wg sync.WaitGroup
+	enough := make(chan struct{}, childWriters)
+	for w := range childWriters {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				id := fmt.Sprintf("%d-%d", w, n)
+				err := noteOne(s, id)
+				if err != nil {
+					if !errors.Is(err, dhruva.ErrUnavailable) {
+						t.Error(err)
+					}
+					return
+				}
+				mu.Lock()
+				acknowledged = append(acknowledged, id)
+				mu.Unlock()
+				if n == 5 {
+					enough <- struct{}{}
+				}
+			}
+		})
+	}
+	for range childWriters {
+		<-enough
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	holds(t, open(t, path, sqlstore.Options{}), acknowledged)
 }
 
 // TestReopen: after Close, and from a copy of the files of a store in use, as

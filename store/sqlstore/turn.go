@@ -88,6 +88,17 @@ func (t *tx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
 	if q.Newest {
 		query = newestTurns
 	}
+	home, err := t.home(q.Session, "")
+	if err != nil || home != "" && !t.space(home) {
+		return nil, err
+	}
+	if home == "" { // turns without a session stand where each was written: filter, then cut
+		limit = math.MaxInt64
+	}
 	rows, err := collect(t, "turns", scanTurn, query, string(t.tenant), string(q.Session), q.After, through, limit)
-	return t.seen(q.Session, rows, err)
+	rows, err = t.seen(q.Session, rows, err)
+	if q.Limit > 0 && len(rows) > q.Limit {
+		rows = rows[:q.Limit:q.Limit]
+	}
+	return rows, err
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dhruva-memory/dhruva"
@@ -88,7 +89,10 @@ func settle(ran []*update, err error) {
 
 // refuse answers an update whose fn will not run.
 func (u *update) refuse(err error) {
-	u.done <- fmt.Errorf("sqlstore: update: %w: %w", dhruva.ErrUnavailable, err)
+	if !errors.Is(err, dhruva.ErrUnavailable) {
+		err = fmt.Errorf("%w: %w", dhruva.ErrUnavailable, err)
+	}
+	u.done <- fmt.Errorf("sqlstore: update: %w", err)
 	close(u.turn)
 }
 

@@ -180,6 +180,14 @@ func testListTurns(f *fixture) {
 		rows, err := tx.ListTurns(dhruva.TurnQuery{Session: "nobody"})
 		empty(f, rows, err)
 	})
+	f.write(tenant, func(tx dhruva.Tx) { // turns without a session stand where they were written
+		f.must(tx.AppendTurn(turn(spaceB, "orphan", 1)))
+		f.must(tx.AppendTurn(turn(spaceA, "orphan", 2)))
+	})
+	f.read(spaceA, func(tx dhruva.Tx) {
+		rows, err := tx.ListTurns(dhruva.TurnQuery{Session: "orphan", Limit: 1})
+		same(f, rows, err, []dhruva.Turn{turn(spaceA, "orphan", 2)})
+	})
 }
 
 // manyCheckpoints puts n checkpoints and returns their hashes as put.

@@ -21,6 +21,7 @@ var rowCases = []testCase{
 	{"Branch", testBranch},
 	{"Source", testSource},
 	{"Reference", testReference},
+	{"Drop", testDrop},
 	{"Tombstone", testTombstone},
 	{"Receipt", testReceipt},
 	{"Key", testKey},
@@ -301,6 +302,58 @@ func testReference(f *fixture) {
 		empty(f, ids, err)
 		ids, err = tx.SourcesOfTurn("a", 1, "s", 5)
 		empty(f, ids, err)
+	})
+}
+
+// testDrop: a reference goes in both directions, a source with all of them, and
+// neither takes more.
+func testDrop(f *fixture) {
+	ref := func(source, session string, seq int64) dhruva.Reference {
+		return dhruva.Reference{Space: "a", Generation: 1, Source: dhruva.SourceID(source), Session: dhruva.SessionID(session), Seq: seq}
+	}
+	f.write(spaceA, func(tx dhruva.Tx) {
+		f.must(tx.DropReference(ref("x", "s", 1))) // absent
+		f.must(tx.DropSource("a", 1, "x"))
+		for _, id := range []string{"x", "y"} {
+			f.must(tx.PutSource(source(spaceA, id)))
+			for seq := range int64(3) {
+				f.must(tx.AddReference(ref(id, "s", seq)))
+			}
+		}
+		f.must(tx.DropReference(ref("x", "s", 1)))
+		f.must(tx.DropReference(ref("x", "s", 9)))
+		f.must(tx.AddReference(ref("x", "s", 1))) // again: now the last
+	})
+	look := func(xs, ys []dhruva.Reference, one ...dhruva.SourceID) {
+		f.Helper()
+		f.read(tenant, func(tx dhruva.Tx) {
+			rows, err := tx.References("a", 1, "x")
+			same(f, rows, err, xs)
+			rows, err = tx.References("a", 1, "y")
+			same(f, rows, err, ys)
+			ids, err := tx.SourcesOfTurn("a", 1, "s", 1)
+			same(f, ids, err, one)
+		})
+	}
+	xs := []dhruva.Reference{ref("x", "s", 0), ref("x", "s", 2), ref("x", "s", 1)}
+	ys := []dhruva.Reference{ref("y", "s", 0), ref("y", "s", 1), ref("y", "s", 2)}
+	look(xs, ys, "x", "y")
+	drop := func(tx dhruva.Tx) error { return tx.DropSource("a", 1, "x") }
+	f.is(f.Update(f.ctx, []dhruva.Scope{spaceA}, func(tx dhruva.Tx) error {
+		f.must(drop(tx))
+		return errRollback
+	}), errRollback)
+	look(xs, ys, "x", "y")
+	f.is(f.Update(f.ctx, []dhruva.Scope{spaceB}, drop), dhruva.ErrDenied)
+	f.is(f.Update(f.ctx, []dhruva.Scope{spaceB}, func(tx dhruva.Tx) error { return tx.DropReference(xs[0]) }), dhruva.ErrDenied)
+	f.is(f.View(f.ctx, spaceA, drop), dhruva.ErrDenied)
+	f.must(f.Update(f.ctx, []dhruva.Scope{tenant}, drop))
+	look(nil, ys, "y")
+	f.read(spaceA, func(tx dhruva.Tx) {
+		got, err := tx.Source("a", 1, "x")
+		missing(f, got, err)
+		n, err := tx.CountSources("a", 1)
+		same(f, n, err, 1)
 	})
 }
 

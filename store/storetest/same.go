@@ -372,8 +372,19 @@ func (d draw) sourceOps() []func() op {
 		},
 		func() op {
 			row := dhruva.Reference{Space: d.space(), Generation: d.small() % 2, Source: dhruva.SourceID(d.id()), Session: dhruva.SessionID(d.id()),
-				Seq: d.small() % 2, Checkpoint: d.hash(), Item: dhruva.ItemID(d.id())}
+				Seq: d.small() % 2}
+			if d.n() == 0 {
+				row.Checkpoint, row.Item = d.hash(), dhruva.ItemID(d.id())
+			}
 			return put("AddReference", func(tx dhruva.Tx) error { return tx.AddReference(row) })
+		},
+		func() op {
+			row := dhruva.Reference{Space: d.space(), Generation: d.small() % 2, Source: dhruva.SourceID(d.id()), Session: dhruva.SessionID(d.id()), Seq: d.small() % 2}
+			return put("DropReference", func(tx dhruva.Tx) error { return tx.DropReference(row) })
+		},
+		func() op {
+			id, g, src := d.space(), d.small()%2, dhruva.SourceID(d.id())
+			return put("DropSource", func(tx dhruva.Tx) error { return tx.DropSource(id, g, src) })
 		},
 		func() op {
 			id, g, src := d.space(), d.small()%2, dhruva.SourceID(d.id())
