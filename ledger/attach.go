@@ -45,7 +45,8 @@ func (l *Ledger) attach(ctx context.Context, p dhruva.Principal, at dhruva.Sessi
 		if out, err = moveable(tx, p, at.ID, from); err != nil {
 			return err
 		}
-		out.Space, out.Fresh, out.Mount, out.Branch, out.UpdatedAt = to, false, nil, dhruva.MainBranch, now
+		out.Space, out.Fresh, out.Mount, out.Branch = to, false, nil, dhruva.MainBranch
+		touch(&out, now)
 		if err := tx.PutSession(out); err != nil {
 			return err
 		}

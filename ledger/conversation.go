@@ -317,7 +317,7 @@ func proxyClass(t dhruva.Turn) dhruva.SourceClass {
 
 // close writes the session and binds the hint.
 func (w *writing) close() error {
-	w.session.UpdatedAt = w.now
+	touch(&w.session, w.now)
 	if err := w.tx.PutSession(w.session); err != nil || !w.isNew || w.in.Hint == "" {
 		return err
 	}

@@ -174,7 +174,7 @@ func (i *importing) step(tx dhruva.Tx) (step, error) {
 		}
 	}
 	if isNew || wrote > 0 {
-		s.UpdatedAt = i.now
+		touch(&s, i.now)
 		err = tx.PutSession(s)
 	}
 	if isNew && err == nil {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -32,8 +33,12 @@ func (l *Ledger) Mount(ctx context.Context, id dhruva.SessionID, checkpoint stri
 		if err != nil {
 			return err
 		}
-		s.Mount = &dhruva.Mount{Checkpoint: c.Hash, Depth: depth, Base: s.LastSeq, At: now}
-		s.UpdatedAt = now
+		at := now
+		if !at.After(s.UpdatedAt) { // no two mounts of a session are of one moment
+			at = s.UpdatedAt.Add(time.Microsecond)
+		}
+		s.Mount = &dhruva.Mount{Checkpoint: c.Hash, Depth: depth, Base: s.LastSeq, At: at}
+		touch(s, at)
 		return nil
 	})
 	return s, wrap("mount", err)
@@ -48,7 +53,8 @@ func (l *Ledger) Unmount(ctx context.Context, id dhruva.SessionID) (dhruva.Sessi
 	now := l.now()
 	s, err := l.editSession(ctx, p, id, func(_ dhruva.Tx, s *dhruva.Session) error {
 		if s.Mount != nil {
-			s.Mount, s.UpdatedAt = nil, now
+			s.Mount = nil
+			touch(s, now)
 		}
 		return nil
 	})

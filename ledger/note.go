@@ -140,7 +140,7 @@ func (l *Ledger) note(tx dhruva.Tx, p dhruva.Principal, n note, draft dhruva.Ses
 	}
 	t.Session, t.BeganAfter, t.Parent = s.ID, s.LastSeq, s.LastSeq
 	s.LastSeq++
-	s.UpdatedAt = n.now
+	touch(&s, n.now)
 	t.Seq, t.Provider, t.Model = s.LastSeq, n.provider, n.model
 	n.ref = dhruva.Reference{Session: s.ID, Seq: t.Seq}
 	if err := firstOf(tx.AppendTurn(t), tx.PutSession(s)); err != nil {

@@ -153,7 +153,8 @@ func (l *Ledger) SetTitle(ctx context.Context, id dhruva.SessionID, title string
 	}
 	now := l.now()
 	s, err := l.editSession(ctx, p, id, func(_ dhruva.Tx, s *dhruva.Session) error {
-		s.Title, s.UpdatedAt = title, now
+		s.Title = title
+		touch(s, now)
 		return nil
 	})
 	return s, wrap("set title", err)
@@ -172,7 +173,8 @@ func (l *Ledger) DeleteSession(ctx context.Context, id dhruva.SessionID) error {
 	}
 	now := l.now()
 	s, err := l.editSession(ctx, p, id, func(_ dhruva.Tx, s *dhruva.Session) error {
-		s.UpdatedAt, s.DeletedAt = now, now
+		s.DeletedAt = now
+		touch(s, now)
 		return nil
 	})
 	if err != nil {

@@ -159,7 +159,8 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 			return nil, err
 		}
 	}
-	s.Provider, s.Model, s.UpdatedAt = in.Provider, in.Model, out[0].CreatedAt
+	s.Provider, s.Model = in.Provider, in.Model
+	touch(&s, out[0].CreatedAt)
 	if title, err := label("title", in.Title, maxTitle, true); err == nil && title != "" {
 		s.Title = title
 	}
@@ -175,19 +176,33 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 // itself moves behind the late turns, unless later ones have come already: then
 // the late ones have no place and are ErrFenced.
 func boundary(began Began, s *dhruva.Session, turns int64) (int64, error) {
-	if s.Mount == nil || began.Session.Mount != nil && *s.Mount == *began.Session.Mount {
+	switch m := s.Mount; {
+	case m == nil:
 		return began.After, nil
-	}
-	if s.Mount.Base > 0 {
-		return min(began.After, s.Mount.Base-1), nil
-	}
-	if s.LastSeq > 0 {
+	case sameMount(m, began.Session.Mount):
+		return max(began.After, m.Base), nil
+	case m.Base > 0:
+		return min(began.After, m.Base-1), nil
+	case s.LastSeq > 0:
 		return 0, fmt.Errorf("%w: the session was mounted since this request began", dhruva.ErrFenced)
 	}
 	m := *s.Mount
 	m.Base = turns
 	s.Mount = &m
 	return began.After, nil
+}
+
+// sameMount tells mounts by their moment, which differs within a session; the
+// base may have moved.
+func sameMount(a, b *dhruva.Mount) bool {
+	return a != nil && b != nil && a.At.Equal(b.At) && a.Checkpoint == b.Checkpoint
+}
+
+// touch moves a session's time on, never back.
+func touch(s *dhruva.Session, now time.Time) {
+	if now.After(s.UpdatedAt) {
+		s.UpdatedAt = now
+	}
 }
 
 // moved tells a session that was attached elsewhere since the request began
