@@ -47,19 +47,29 @@ type Health struct {
 	Instance string `json:"instance,omitempty"`
 }
 
-// Health asks a server how it is; it needs no key.
+// Health asks a server how it is; it needs no key. A server that is there and
+// cannot serve says so in Status, without an error.
 func (c *Client) Health(ctx context.Context) (Health, error) {
-	return at[Health](ctx, c, http.MethodGet, "/health", nil)
+	var out Health
+	req, err := (&Client{BaseURL: c.BaseURL}).request(ctx, http.MethodGet, "/health", nil, "application/json")
+	if err != nil {
+		return out, err
+	}
+	res, err := c.http().Do(req)
+	if err != nil {
+		return out, transportError(ctx, err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(res.Body, 1<<16)).Decode(&out); err != nil || out.Status == "" {
+		return out, badAnswer(fmt.Errorf("status %d is not of a server like this", res.StatusCode))
+	}
+	return out, nil
 }
 
 // call asks the API for a T.
 func call[T any](ctx context.Context, c *Client, method, path string, in any) (T, error) {
-	return at[T](ctx, c, method, Prefix+path, in)
-}
-
-func at[T any](ctx context.Context, c *Client, method, path string, in any) (T, error) {
 	var out T
-	res, err := c.roundTrip(ctx, method, path, in, "application/json")
+	res, err := c.do(ctx, method, path, in, "application/json")
 	if err != nil {
 		return out, err
 	}
@@ -79,13 +89,9 @@ func (c *Client) none(ctx context.Context, method, path string) error {
 	return res.Body.Close()
 }
 
+// do returns a successful answer, its body open, or an error.
 func (c *Client) do(ctx context.Context, method, path string, in any, accept string) (*http.Response, error) {
-	return c.roundTrip(ctx, method, Prefix+path, in, accept)
-}
-
-// roundTrip returns a successful answer, its body open, or an error.
-func (c *Client) roundTrip(ctx context.Context, method, path string, in any, accept string) (*http.Response, error) {
-	req, err := c.request(ctx, method, path, in, accept)
+	req, err := c.request(ctx, method, Prefix+path, in, accept)
 	if err != nil {
 		return nil, err
 	}

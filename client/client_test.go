@@ -112,6 +112,23 @@ func TestNoServerIsUnavailable(t *testing.T) {
 	}
 }
 
+func TestHealthIsAskedWithoutTheKey(t *testing.T) {
+	c := server(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("the key was sent")
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_ = json.NewEncoder(w).Encode(Health{Status: "store unavailable", Instance: "i"})
+	})
+	if got, err := c.Health(t.Context()); err != nil || got.Instance != "i" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	other := server(t, func(http.ResponseWriter, *http.Request) {})
+	if _, err := other.Health(t.Context()); !errors.Is(err, dhruva.ErrUnavailable) {
+		t.Errorf("another server is taken for ours: %v", err)
+	}
+}
+
 func TestKeyDoesNotFollowARedirect(t *testing.T) {
 	other := server(t, func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") })
 	c := server(t, func(w http.ResponseWriter, r *http.Request) {

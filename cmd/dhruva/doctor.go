@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -108,7 +109,7 @@ func private(dir, name string, wanted bool) finding {
 		return finding{check, "ok", "none", ""}
 	case err != nil:
 		return finding{check, "problem", err.Error(), "run as the user who owns " + dir}
-	case info.Mode().Perm()&0o077 != 0:
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0: // there, access lists say it
 		return finding{check, "problem", fmt.Sprintf("others may read it (mode %04o)", info.Mode().Perm()), fmt.Sprintf("chmod go-rwx %s", path)}
 	}
 	return finding{check, "ok", fmt.Sprintf("mode %04o", info.Mode().Perm()), ""}

@@ -50,6 +50,8 @@ func problemOf(ctx context.Context, err error) *client.Problem {
 		RequestID: dhruva.RequestIDFrom(ctx),
 	}
 	switch {
+	case p.Status == http.StatusServiceUnavailable: // the table speaks of Idempotency-Key, which is refused here for now
+		p.Hint = "try again shortly; for a write, look first whether it took effect"
 	case p.Hint != "":
 	case p.Status == http.StatusUnprocessableEntity:
 		p.Hint = "correct the request; " + client.Prefix + "/openapi.json describes it"
