@@ -180,8 +180,8 @@ func (c *call) announce() {
 		return
 	}
 	// Looking and capturing have the time once each.
-	timer := time.AfterFunc(2*c.x.h.config.Limits.CaptureTime, done)
-	c.done = func() { timer.Stop(); done() }
+	late := c.x.h.watch.within(2*c.x.h.config.Limits.CaptureTime, done)
+	c.done = func() { late.end(); done() }
 }
 
 // settle closes the exchange with memory. It runs beside the request, or after
@@ -199,8 +199,9 @@ func (c *call) settle(o dhruva.Observation) {
 		sums := <-c.sums
 		r.Bytes.ClientBody, r.Bytes.ForwardedBody = sums[0], sums[1]
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.r.Context()), x.h.config.Limits.CaptureTime)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
+	defer cancel(nil)
+	defer x.h.watch.within(x.h.config.Limits.CaptureTime, func() { cancel(context.DeadlineExceeded) }).end()
 	_, err := guarded(func() (dhruva.Receipt, error) {
 		return x.h.config.Memory.Capture(ctx, memory.CaptureInput{
 			Prepared: c.prepared, Projection: c.projection, Observation: o, Hint: x.hint,

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,28 +19,38 @@ const (
 	firstBuffer = 4 << 20
 	// keepBuffer bounds a buffer that goes back to the pool.
 	keepBuffer = 4 << 20
+	// smallBody is what needs no pool.
+	smallBody = 16 << 10
 )
 
-// held is a request body in a pooled buffer. The transport may still read it
-// after the answer has begun, so every reader holds a reference.
+// held is a request body, in a pooled buffer unless it is small. The transport
+// may still read it after the answer has begun, so every reader of a pooled
+// buffer holds a reference.
 type held struct {
 	bytes []byte
 	refs  atomic.Int32
-	pool  *sync.Pool
+	pool  *sync.Pool // nil: the garbage collector's
 }
 
 func (b *held) release() {
-	if b.refs.Add(-1) == 0 && cap(b.bytes) <= keepBuffer {
+	if b.refs.Add(-1) == 0 && b.pool != nil && cap(b.bytes) <= keepBuffer {
 		buf := b.bytes[:0]
 		b.pool.Put(&buf)
 	}
 }
 
-// reader gives the transport its own view of p, which lies in b or beside it.
-func (b *held) reader(p []byte) io.ReadCloser {
+// reader gives the transport its own view of the body.
+func (b *held) reader() io.ReadCloser {
+	if b.pool == nil {
+		return inMemory(b.bytes)
+	}
 	b.refs.Add(1)
-	return &heldReader{held: b, rest: p}
+	return &heldReader{held: b, rest: b.bytes}
 }
+
+// inMemory is a body of the one kind that net/http knows not to block, so that
+// it goes out in the same packet as the header.
+func inMemory(p []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(p)) }
 
 // heldReader reads a held body. The lock keeps a Close on one goroutine from
 // giving the buffer away under a Read on another.
@@ -82,10 +93,13 @@ func (h *Handler) hold(w http.ResponseWriter, r *http.Request) (*held, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	b := &held{pool: &h.bodies}
+	b := &held{}
 	b.refs.Store(1)
-	if buf, ok := h.bodies.Get().(*[]byte); ok {
-		b.bytes = *buf
+	if r.ContentLength < 0 || r.ContentLength > smallBody {
+		b.pool = &h.bodies
+		if buf, ok := h.bodies.Get().(*[]byte); ok {
+			b.bytes = *buf
+		}
 	}
 	if want := min(r.ContentLength+1, firstBuffer); int64(cap(b.bytes)) < want {
 		b.bytes = make([]byte, 0, want)
@@ -99,14 +113,18 @@ func (h *Handler) hold(w http.ResponseWriter, r *http.Request) (*held, error) {
 }
 
 func (h *Handler) fill(b *held, r *http.Request, c *http.ResponseController, limit int64) error {
-	// The deadline is of the connection: it must be gone before the answer.
-	// A writer that has none (in tests) cannot stall either.
-	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
+	// A writer without deadlines (in tests) does not stall either.
+	stall := h.watch.over(func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
+	defer func() {
+		if stall.end() { // though the last read came through
+			_ = c.SetReadDeadline(time.Time{})
+		}
+	}()
 	for {
 		if len(b.bytes) == cap(b.bytes) {
 			b.bytes = append(b.bytes, 0)[:len(b.bytes)]
 		}
-		_ = c.SetReadDeadline(time.Now().Add(h.config.Limits.BodyStall))
+		stall.set(h.config.Limits.BodyStall)
 		n, err := r.Body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
 		b.bytes = b.bytes[:len(b.bytes)+n]
 		if int64(len(b.bytes)) > limit {

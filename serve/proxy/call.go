@@ -132,8 +132,9 @@ func (c *call) prepare() bool {
 // askMemory returns when memory has answered or the budget is spent. A Prepare
 // that ignores its context is left behind; it sees nothing that is reused.
 func (c *call) askMemory() (memory.Prepared, error) {
-	ctx, cancel := context.WithTimeout(c.x.r.Context(), c.x.h.config.Limits.PrepareTime)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(c.x.r.Context())
+	defer cancel(nil)
+	defer c.x.h.watch.within(c.x.h.config.Limits.PrepareTime, func() { cancel(context.DeadlineExceeded) }).end()
 	type answer struct {
 		p   memory.Prepared
 		err error
@@ -153,7 +154,7 @@ func (c *call) askMemory() (memory.Prepared, error) {
 			return a.p, a.err
 		default:
 		}
-		return memory.Prepared{}, fmt.Errorf("%w: memory did not answer within its budget: %w", dhruva.ErrUnavailable, ctx.Err())
+		return memory.Prepared{}, fmt.Errorf("%w: memory did not answer within its budget: %w", dhruva.ErrUnavailable, context.Cause(ctx))
 	}
 }
 
@@ -198,7 +199,7 @@ func (c *call) degrade(err error) {
 // edit turns the plan into the body that is sent. A plan that does not apply
 // is dropped.
 func (c *call) edit() {
-	c.body = send{length: int64(len(c.held.bytes)), open: func() io.ReadCloser { return c.held.reader(c.held.bytes) }}
+	c.body = send{length: int64(len(c.held.bytes)), open: c.held.reader}
 	if c.prepared.Plan.Empty() {
 		return
 	}
@@ -216,7 +217,7 @@ func (c *call) edit() {
 		return
 	}
 	c.prepared.Receipt.Edits = e.edits
-	c.body = send{length: int64(len(e.body)), edited: true, open: func() io.ReadCloser { return c.held.reader(e.body) }}
+	c.body = send{length: int64(len(e.body)), edited: true, open: func() io.ReadCloser { return inMemory(e.body) }}
 	c.hash(e.body)
 }
 

@@ -95,6 +95,7 @@ type Handler struct {
 	// copyLog takes what httputil says when a client or a provider breaks off.
 	copyLog *log.Logger
 	pending pending
+	watch   watch
 	// Buffers of *[]byte: request bodies, and two sizes for copying answers.
 	bodies, small, large sync.Pool
 }

@@ -27,13 +27,14 @@ func (x *exchange) forward(body *send, modify func(*http.Response) error) {
 	proxy := httputil.ReverseProxy{
 		Rewrite:        func(p *httputil.ProxyRequest) { x.rewrite(p, body) },
 		Transport:      x.upstream.Transport,
-		FlushInterval:  -1,
 		ModifyResponse: modify,
 		ErrorHandler:   x.upstreamFailed,
 		ErrorLog:       x.h.copyLog,
 		BufferPool:     &copyBuffers{x: x},
 	}
-	proxy.ServeHTTP(stallGuard{x.w, http.NewResponseController(x.w), x.h.config.Limits.WriteStall}, x.r)
+	w := newPromptWriter(x.w, x.h)
+	defer w.stall.end()
+	proxy.ServeHTTP(w, x.r)
 }
 
 func (x *exchange) rewrite(p *httputil.ProxyRequest, body *send) {
@@ -117,21 +118,43 @@ func (x *exchange) relay() {
 	})
 }
 
-// stallGuard gives up on a client that does not read.
-type stallGuard struct {
+// promptWriter flushes what it is given, and gives up on a client that does not
+// read. ReverseProxy could flush by itself (FlushInterval -1, as it does for
+// streams anyway), but would send the header of every answer alone.
+type promptWriter struct {
 	http.ResponseWriter
-	c     *http.ResponseController
-	stall time.Duration
+	control *http.ResponseController
+	stall   *bound
+	limit   time.Duration
 }
 
-func (g stallGuard) Write(p []byte) (int, error) {
+func newPromptWriter(w http.ResponseWriter, h *Handler) *promptWriter {
+	c := http.NewResponseController(w)
 	// Writers without deadlines (in tests) do not stall.
-	_ = g.c.SetWriteDeadline(time.Now().Add(g.stall))
-	return g.ResponseWriter.Write(p)
+	stall := h.watch.over(func() { _ = c.SetWriteDeadline(time.Unix(1, 0)) })
+	return &promptWriter{w, c, stall, h.config.Limits.WriteStall}
 }
 
-// Unwrap lets a ResponseController through, for Flush.
-func (g stallGuard) Unwrap() http.ResponseWriter { return g.ResponseWriter }
+// Write returns when the bytes are with the kernel.
+func (w *promptWriter) Write(p []byte) (int, error) {
+	w.stall.set(w.limit)
+	defer w.stall.pause()
+	n, err := w.ResponseWriter.Write(p)
+	if err == nil {
+		err = w.control.Flush()
+	}
+	return n, err
+}
+
+// FlushError sends a stream's header before its first event.
+func (w *promptWriter) FlushError() error {
+	w.stall.set(w.limit)
+	defer w.stall.pause()
+	return w.control.Flush()
+}
+
+// Unwrap lets a ResponseController through.
+func (w *promptWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // copyBuffers lends ReverseProxy a small buffer for a stream, which comes in
 // events and may stay for long, and a large one for a document.
