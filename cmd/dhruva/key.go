@@ -39,6 +39,10 @@ func (p *program) keyCreate() *cobra.Command {
 					return err
 				}
 				p.say("key %s, shown this once; keep it safe", k.ID)
+				if p.flags.quiet && !p.flags.json { // its id alone would lose the key
+					_, err := fmt.Fprintln(p.stdout, k.Secret)
+					return err
+				}
 				return p.print(k, func(w io.Writer) { fmt.Fprintln(w, k.Secret) })
 			})
 		}}
