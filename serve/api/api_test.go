@@ -34,6 +34,27 @@ type rig struct {
 	model *scripted
 	// handler is the API without what stands before it.
 	handler http.Handler
+	store   *failing
+}
+
+// failing is a store that can be made to fail.
+type failing struct {
+	dhruva.Store
+	err error
+}
+
+func (f *failing) View(ctx context.Context, s dhruva.Scope, fn func(dhruva.Tx) error) error {
+	if f.err != nil {
+		return f.err
+	}
+	return f.Store.View(ctx, s, fn)
+}
+
+func (f *failing) Update(ctx context.Context, s []dhruva.Scope, fn func(dhruva.Tx) error) error {
+	if f.err != nil {
+		return f.err
+	}
+	return f.Store.Update(ctx, s, fn)
 }
 
 // scripted is a model that answers what it is told to, in pieces.
@@ -77,7 +98,7 @@ func (s *scripted) Stream(ctx context.Context, req llm.Request, emit func(string
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	store := memstore.New()
+	store := &failing{Store: memstore.New()}
 	keyring := auth.NewKeyring([]byte("a seed of at least thirty-two bytes!"))
 	keys := &auth.Keys{Store: store, Keyring: keyring}
 	if err := keys.Bootstrap(t.Context(), t.TempDir()); err != nil {
@@ -93,7 +114,7 @@ func newRig(t *testing.T) *rig {
 	handler := New(Config{Memory: m, Keys: keys, Version: "test"})
 	s := httptest.NewServer(edge.Access{Log: slog.New(slog.DiscardHandler)}.Wrap(handler))
 	t.Cleanup(s.Close)
-	r := &rig{t: t, url: s.URL, keys: keys, model: model, handler: handler}
+	r := &rig{t: t, url: s.URL, keys: keys, model: model, handler: handler, store: store}
 	r.Client = &client.Client{BaseURL: s.URL, Key: r.key(auth.KeyInput{Scopes: dhruva.KeyScopes()})}
 	return r
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -139,6 +140,31 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 	}
 	if got := must[client.ReadResults](t)(c.Read(ctx, []string{found.Evidence[0].Token})); got.Results[0].Status != "not_found" || got.Results[0].Text != "" {
 		t.Errorf("a foreign token reads %+v", got)
+	}
+}
+
+func TestFailuresBelow(t *testing.T) {
+	r, ctx := newRig(t), t.Context()
+	must[client.List[client.Space]](t)(r.Spaces(ctx, dhruva.Page{})) // the key is known from here on
+	for _, tt := range []struct {
+		err    error
+		status int
+		code   string
+		is     error
+	}{
+		{fmt.Errorf("disk /secret/path: %w", dhruva.ErrUnavailable), 503, "unavailable", dhruva.ErrUnavailable},
+		{errors.New("a bug at /secret/path"), 500, "internal", nil},
+		{fmt.Errorf("closed: %w", dhruva.ErrFenced), 409, "stale_generation", dhruva.ErrFenced},
+	} {
+		r.store.err = tt.err
+		_, err := r.CreateSpace(ctx, client.SpaceInput{Name: "x"})
+		wantProblem(t, err, tt.status, tt.code)
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("the client is told %v", err)
+		}
+		if tt.is != nil && !errors.Is(err, tt.is) {
+			t.Errorf("%v does not unwrap to %v", err, tt.is)
+		}
 	}
 }
 
