@@ -199,6 +199,9 @@ func (c *call) settle(o dhruva.Observation) {
 		sums := <-c.sums
 		r.Bytes.ClientBody, r.Bytes.ForwardedBody = sums[0], sums[1]
 	}
+	if !c.prepared.Capture && c.prepared.Plan.Empty() {
+		x.h.receipts.join() // nobody waits for this one
+	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
 	defer cancel(nil)
 	defer x.h.watch.within(x.h.config.Limits.CaptureTime, func() { cancel(context.DeadlineExceeded) }).end()

@@ -96,6 +96,8 @@ type Handler struct {
 	copyLog *log.Logger
 	pending pending
 	watch   watch
+	// receipts gathers the receipts of requests that memory left alone.
+	receipts batch
 	// Buffers of *[]byte: request bodies, and two sizes for copying answers.
 	bodies, small, large sync.Pool
 }
