@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -29,42 +30,104 @@ func flagged(text string, class dhruva.SourceClass) string {
 	if why := hidden(text); why != "" {
 		return why
 	}
-	checks := anyone
-	if class != dhruva.ClassUserTyped && class != dhruva.ClassUserCommitted {
-		checks = append(checks[:len(checks):len(checks)], others...)
+	lower := strings.ToLower(text)
+	if why := first(anyone, text, lower); why != "" {
+		return why
 	}
+	if class == dhruva.ClassUserTyped || class == dhruva.ClassUserCommitted {
+		return ""
+	}
+	if encoded(text) {
+		return "encoded text"
+	}
+	return first(others, text, lower)
+}
+
+// check is one pattern. It is tried only on texts that hold, in lower case, one
+// word of each group: that spares nearly all texts the slow part.
+type check struct {
+	why     string
+	groups  []string // words separated by |
+	pattern *regexp.Regexp
+}
+
+func first(checks []check, text, lower string) string {
 	for _, c := range checks {
-		if c.pattern.MatchString(text) {
+		if c.near(lower) && c.pattern.MatchString(text) {
 			return c.why
 		}
 	}
 	return ""
 }
 
-type check struct {
-	why     string
-	pattern *regexp.Regexp
+func (c check) near(lower string) bool {
+	for _, group := range c.groups {
+		if !slices.ContainsFunc(strings.Split(group, "|"), func(w string) bool { return strings.Contains(lower, w) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // imperative is where a command begins: at the start of a sentence or quote, or
 // after a word that leads one in. "I always forget the rules" is none.
 const imperative = `(?im)(?:^|[.!?:;>"'(*-]\s*|\b(?:please|now|must|should|and|then|to|you|just|first|kindly|also)\s+)`
 
+const (
+	blockName  = "imitates a memory block"
+	template   = "chat-template token"
+	voids      = "voids instructions"
+	instructs  = "instructs a later assistant"
+	roleTag    = "role tag"
+	hidesFrom  = "hides from the user"
+	wantsTrust = "asks for trust"
+)
+
 var anyone = []check{
-	{"imitates a memory block", regexp.MustCompile(`(?i)<\s*/?\s*dhruva[-_ ]?memory`)},
-	{"chat-template token", regexp.MustCompile(`(?i)<\|\s*(im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\s*\|>|\[/?INST\]|<</?SYS>>|<(start|end)_of_turn>`)},
-	{"voids instructions", regexp.MustCompile(imperative + `(ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}?\b(previous|prior|above|earlier|preceding|system|developer|safety|your)\b[^.!?\n]{0,30}?\b(instructions?|prompts?|rules|guidelines|directives)\b`)},
-	{"voids instructions", regexp.MustCompile(imperative + `(ignore|disregard|forget)\b[^.!?\n]{0,20}?\ball\b[^.!?\n]{0,30}?\b(instructions?|prompts|guidelines|directives)\b`)},
+	{blockName, []string{"dhruva"}, regexp.MustCompile(`(?i)<\s*/?\s*dhruva[-_ ]?memory`)},
+	{template, []string{"<|"}, regexp.MustCompile(`(?i)<\|\s*(im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|begin_of_text)\s*\|>`)},
+	{template, []string{"inst]|sys>>|_of_turn>"}, regexp.MustCompile(`(?i)\[/?INST\]|<</?SYS>>|<(start|end)_of_turn>`)},
+	{voids, []string{"ignore|disregard|forget|override|bypass", "instruction|prompt|rules|guideline|directive"},
+		regexp.MustCompile(imperative + `(ignore|disregard|forget|override|bypass)\b[^.!?\n]{0,40}?\b(previous|prior|above|earlier|preceding|system|developer|safety|your)\b[^.!?\n]{0,30}?\b(instructions?|prompts?|rules|guidelines|directives)\b`)},
+	{voids, []string{"ignore|disregard|forget", "all", "instruction|prompts|guideline|directive"},
+		regexp.MustCompile(imperative + `(ignore|disregard|forget)\b[^.!?\n]{0,20}?\ball\b[^.!?\n]{0,30}?\b(instructions?|prompts|guidelines|directives)\b`)},
 }
 
 var others = []check{
-	{"instructs a later assistant", regexp.MustCompile(`(?im)^\W*(from now on|from this point (on|forward)|henceforth|in all future (conversations|sessions|replies))\b[, ]*(you|always|never|the assistant|assistants?|respond|reply|act|treat|recommend)\b`)},
-	{"instructs a later assistant", regexp.MustCompile(`(?im)^\W*(you are now\b[^.!?\n]{0,60}\b(ai|assistant|model|chatbot|bot|persona|jailbroken|unrestricted|free)\b|(new|updated|important) (system )?instructions?( for (the|any) (assistant|ai|model))?\s*:|attention,? (assistant|ai|model)\b)`)},
-	{"instructs a later assistant", regexp.MustCompile(`(?i)\b(whenever|when|if|every time) (the|a|any) user (asks?|mentions?|says?|wants?)\b[^.!?\n]{0,80}\b(you must|always|never|reply with|respond with|tell (them|him|her)|recommend)\b`)},
-	{"hides from the user", regexp.MustCompile(`(?i)\b(do not|don't|never) (tell|mention (this )?to|reveal (this )?to|inform|show( this)? to) (the )?user\b`)},
-	{"asks for trust", regexp.MustCompile(`(?i)\b(remember|treat|regard|store|save)\b[^!?\n]{0,80}\bas (a |an |the |your )?(trusted|authoritative|preferred|verified|reliable|go-to) (source|site|website|vendor|provider|authority|citation)s?\b`)},
-	{"role tag", regexp.MustCompile(`(?im)^\s*(#+\s*)?(system|developer)( (prompt|message|instructions?))?\s*:|</?\s*(system|developer|assistant|instructions?)\s*>|^\s*\n?(human|assistant)\s*:\s*\S[^\n]*\n+\s*(human|assistant)\s*:`)},
-	{"encoded text", regexp.MustCompile(`[A-Za-z0-9+/]{400,}={0,2}`)},
+	{instructs, []string{"from now on|from this point|henceforth|in all future"},
+		regexp.MustCompile(`(?im)^\W*(from now on|from this point (on|forward)|henceforth|in all future (conversations|sessions|replies))\b[, ]*(you|always|never|the assistant|assistants?|respond|reply|act|treat|recommend)\b`)},
+	{instructs, []string{"you are now"},
+		regexp.MustCompile(`(?im)^\W*you are now\b[^.!?\n]{0,60}\b(ai|assistant|model|chatbot|bot|persona|jailbroken|unrestricted|free)\b`)},
+	{instructs, []string{"instruction|attention", ":|assistant|ai|model"},
+		regexp.MustCompile(`(?im)^\W*((new|updated|important) (system )?instructions?( for (the|any) (assistant|ai|model))?\s*:|attention,? (assistant|ai|model)\b)`)},
+	{instructs, []string{"user ask|user mention|user say|user want"},
+		regexp.MustCompile(`(?i)\b(whenever|when|if|every time) (the|a|any) user (asks?|mentions?|says?|wants?)\b[^.!?\n]{0,80}\b(you must|always|never|reply with|respond with|tell (them|him|her)|recommend)\b`)},
+	{hidesFrom, []string{"not |n't |never ", "tell|mention|reveal|inform|show", "user"},
+		regexp.MustCompile(`(?i)\b(do not|don't|never) (tell|mention (this )?to|reveal (this )?to|inform|show( this)? to) (the )?user\b`)},
+	{wantsTrust, []string{"remember|treat|regard|store|save", "trusted|authoritative|preferred|verified|reliable|go-to", "source|site|vendor|provider|authority|citation"},
+		regexp.MustCompile(`(?i)\b(remember|treat|regard|store|save)\b[^!?\n]{0,80}\bas (a |an |the |your )?(trusted|authoritative|preferred|verified|reliable|go-to) (source|site|website|vendor|provider|authority|citation)s?\b`)},
+	{roleTag, []string{"system|developer", ":"},
+		regexp.MustCompile(`(?im)^[ \t]*(#+[ \t]*)?(system|developer)( (prompt|message|instructions?))?[ \t]*:`)},
+	{roleTag, []string{"system>|developer>|assistant>|instruction>|instructions>|system >"},
+		regexp.MustCompile(`(?i)</?\s*(system|developer|assistant|instructions?)\s*>`)},
+	{roleTag, []string{"human:|human :", "assistant:|assistant :"},
+		regexp.MustCompile(`(?im)^[ \t]*(human|assistant)[ \t]*:[^\n]*\n+[ \t]*(human|assistant)[ \t]*:`)},
+}
+
+// encoded finds a run of 400 base64 characters.
+func encoded(text string) bool {
+	run := 0
+	for i := range len(text) {
+		c := text[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/' {
+			if run++; run == 400 {
+				return true
+			}
+		} else {
+			run = 0
+		}
+	}
+	return false
 }
 
 // hidden finds characters that people do not see: Unicode tags outside flag

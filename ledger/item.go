@@ -116,38 +116,48 @@ func canonicalAttrs(kind dhruva.ItemKind, in []dhruva.Attr) ([]dhruva.Attr, erro
 // else a fresh one. Title, objective and summary are one slot each and keep the
 // parent's id whatever they say. No id of the parent is used twice.
 func inherit(items []dhruva.Item, parent *dhruva.Checkpoint, fresh []dhruva.ItemID) {
-	var free []dhruva.Item
+	named, saying := map[itemKey]bool{}, map[itemKey][]dhruva.ItemID{}
 	if parent != nil {
-		free = slices.Clone(parent.Items)
-	}
-	take := func(match func(dhruva.Item) bool) (dhruva.ItemID, bool) {
-		n := slices.IndexFunc(free, match)
-		if n < 0 {
-			return "", false
+		for _, p := range parent.Items {
+			named[itemKey{p.Kind, string(p.ID)}] = true
+			if k := sayingOf(p); !p.Redacted || slot(p.Kind) {
+				saying[k] = append(saying[k], p.ID)
+			}
 		}
-		id := free[n].ID
-		free = slices.Delete(free, n, n+1)
-		return id, true
 	}
-	given := make([]bool, len(items))
-	for i := range items { // what the caller named goes first
-		it := items[i]
-		_, given[i] = take(func(p dhruva.Item) bool { return it.ID != "" && p.Kind == it.Kind && p.ID == it.ID })
+	used := map[dhruva.ItemID]bool{}
+	for i, it := range items { // what the caller named goes first
+		if !named[itemKey{it.Kind, string(it.ID)}] || used[it.ID] {
+			items[i].ID = ""
+		}
+		used[items[i].ID] = true
 	}
-	for i := range items {
-		if given[i] {
+	for i, it := range items {
+		if items[i].ID != "" {
 			continue
 		}
-		it := items[i]
-		same := dhruva.Normalize(it.Text)
-		id, ok := take(func(p dhruva.Item) bool {
-			return p.Kind == it.Kind && (slot(it.Kind) || !p.Redacted && dhruva.Normalize(p.Text) == same)
-		})
-		if !ok {
-			id = fresh[i]
+		items[i].ID = fresh[i]
+		for _, id := range saying[sayingOf(it)] {
+			if !used[id] {
+				items[i].ID = id
+				break
+			}
 		}
-		items[i].ID = id
+		used[items[i].ID] = true
 	}
+}
+
+// itemKey names an item within a checkpoint, by its id or by what it says.
+type itemKey struct {
+	kind dhruva.ItemKind
+	text string
+}
+
+func sayingOf(i dhruva.Item) itemKey {
+	if slot(i.Kind) {
+		return itemKey{kind: i.Kind}
+	}
+	return itemKey{i.Kind, dhruva.Normalize(i.Text)}
 }
 
 func slot(k dhruva.ItemKind) bool {
