@@ -172,7 +172,7 @@ func (t Turn) Validate() error {
 		return fmt.Errorf("%w: turn: number %d", ErrInvalid, t.Seq)
 	}
 	return firstError(validKey("turn", string(t.Tenant), string(t.Space), string(t.Session)),
-		ValidText("turn", string(t.ID), string(t.Role), t.Content, t.Provider, t.Model), validTime("turn", t.CreatedAt))
+		ValidText("turn", string(t.ID), string(t.Role), t.Speaker, t.Content, t.Provider, t.Model), validTime("turn", t.CreatedAt))
 }
 
 // Canonical is as said above.

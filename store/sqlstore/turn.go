@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	turnColumns = `tenant, session, seq, space, id, parent, began_after, role, content, provider, model, interim,
+	turnColumns = `tenant, session, seq, space, id, parent, began_after, role, speaker, content, provider, model, interim,
 		truncated, backfill, redacted, created_at`
 	selectTurns = "SELECT " + turnColumns + " FROM turns WHERE tenant = $1 AND session = $2"
 	selectTurn  = selectTurns + " AND seq = $3"
@@ -15,12 +15,12 @@ const (
 	oldestTurns = turnRange + " ORDER BY seq LIMIT $5"
 	newestTurns = turnRange + " ORDER BY seq DESC LIMIT $5"
 	insertTurn  = "INSERT INTO turns (" + turnColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-		$13, $14, $15, $16) ON CONFLICT DO NOTHING`
+		$13, $14, $15, $16, $17) ON CONFLICT DO NOTHING`
 )
 
 func scanTurn(r scanner) (row dhruva.Turn, err error) {
 	return row, r.Scan(&row.Tenant, &row.Session, &row.Seq, &row.Space, &row.ID, &row.Parent, &row.BeganAfter, &row.Role,
-		&row.Content, &row.Provider, &row.Model, &row.Interim, &row.Truncated, &row.Backfill, &row.Redacted,
+		&row.Speaker, &row.Content, &row.Provider, &row.Model, &row.Interim, &row.Truncated, &row.Backfill, &row.Redacted,
 		micros{&row.CreatedAt})
 }
 
@@ -69,7 +69,7 @@ func (t *tx) AppendTurn(row dhruva.Turn) error {
 		return err
 	}
 	n, err := t.exec("put turn", insertTurn, string(row.Tenant), string(row.Session), row.Seq, string(row.Space),
-		string(row.ID), row.Parent, row.BeganAfter, string(row.Role), row.Content, row.Provider, row.Model,
+		string(row.ID), row.Parent, row.BeganAfter, string(row.Role), row.Speaker, row.Content, row.Provider, row.Model,
 		flag(row.Interim), flag(row.Truncated), flag(row.Backfill), flag(row.Redacted), row.CreatedAt.UnixMicro())
 	if err == nil && n == 0 {
 		return conflict("turn")

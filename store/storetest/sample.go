@@ -33,7 +33,7 @@ func fullSession() dhruva.Session {
 
 func fullTurn() dhruva.Turn {
 	return dhruva.Turn{Tenant: "t1", Space: "a", Session: "s", Seq: 5, ID: "turn", Parent: 3, BeganAfter: 4,
-		Role: dhruva.RoleAssistant, Content: "content \U0001F300\n\t'\"\\ % _ $1", Provider: "provider", Model: "model",
+		Role: dhruva.RoleAssistant, Speaker: "speaker", Content: "content \U0001F300\n\t'\"\\ % _ $1", Provider: "provider", Model: "model",
 		Interim: true, Truncated: true, Backfill: true, Redacted: true, CreatedAt: at(1)}
 }
 

@@ -102,6 +102,7 @@ CREATE TABLE turns (
   parent      INTEGER NOT NULL,
   began_after INTEGER NOT NULL,
   role        TEXT NOT NULL,
+  speaker     TEXT NOT NULL,
   content     TEXT NOT NULL,
   provider    TEXT NOT NULL,
   model       TEXT NOT NULL,
