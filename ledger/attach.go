@@ -18,8 +18,8 @@ const maxAttach = 120
 // same space again changes nothing. Needs state:write.
 //
 // Session and the first 120 turns' sources move in one Update over both
-// spaces, those of a longer session in further ones: until then the rest is not
-// recalled anywhere.
+// spaces, those of a longer session in further ones. Until then, or when one of
+// them fails, the rest is recalled in neither space.
 func (l *Ledger) Attach(ctx context.Context, id dhruva.SessionID, to dhruva.SpaceID) (dhruva.Session, error) {
 	p, err := principal(ctx, dhruva.StateWrite)
 	if err != nil {

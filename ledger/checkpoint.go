@@ -7,8 +7,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/dhruva-memory/dhruva"
 )
 
@@ -64,7 +62,7 @@ func matching(tx dhruva.Tx, ref string) ([]dhruva.Checkpoint, error) {
 	one := func(c dhruva.Checkpoint, err error) ([]dhruva.Checkpoint, error) {
 		return []dhruva.Checkpoint{c}, err
 	}
-	hex := strings.Trim(ref, "0123456789abcdef") == ""
+	hex := digits(ref)
 	switch {
 	case hex && len(ref) == 2*len(dhruva.Hash{}):
 		h, err := dhruva.ParseHash(ref)
@@ -74,10 +72,20 @@ func matching(tx dhruva.Tx, ref string) ([]dhruva.Checkpoint, error) {
 		return one(tx.Checkpoint(h))
 	case hex && len(ref) >= minPrefix && len(ref) < 2*len(dhruva.Hash{}):
 		return tx.CheckpointsByPrefix(ref, 100)
-	case len(ref) == 36 && uuid.Validate(ref) == nil:
+	case uuid(ref):
 		return one(tx.CheckpointByID(dhruva.CheckpointID(ref)))
 	}
 	return nil, fmt.Errorf("%w: %q is not a checkpoint: want a hash, at least %d digits of one, or a UUID", dhruva.ErrInvalid, clip(ref, 80), minPrefix)
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdef") == "" }
+
+// uuid reports whether s has the shape of one, in lower case.
+func uuid(s string) bool {
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return false
+	}
+	return digits(strings.ReplaceAll(s, "-", ""))
 }
 
 // ListCheckpoints lists the checkpoints of a space, newest first. Needs

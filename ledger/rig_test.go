@@ -29,25 +29,6 @@ var openers = map[string]func(testing.TB) dhruva.Store{
 	},
 }
 
-// twice runs every fn of an Update two times and keeps the second, as a store
-// may: whatever depends on the first run shows.
-type twice struct{ dhruva.Store }
-
-var errAgain = errors.New("again")
-
-func (s twice) Update(ctx context.Context, scopes []dhruva.Scope, fn func(dhruva.Tx) error) error {
-	err := s.Store.Update(ctx, scopes, func(tx dhruva.Tx) error {
-		if err := fn(tx); err != nil {
-			return err
-		}
-		return errAgain
-	})
-	if !errors.Is(err, errAgain) {
-		return err
-	}
-	return s.Store.Update(ctx, scopes, fn)
-}
-
 // rig is a ledger over a store, with one owner and a clock that moves on by a
 // second at each reading unless it stands still.
 type rig struct {
@@ -68,7 +49,7 @@ func newRig(t testing.TB, store dhruva.Store) *rig {
 	r := &rig{TB: t, store: store, now: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}
 	r.keys = auth.NewKeyring([]byte("0123456789abcdef0123456789abcdef"))
 	r.owner = dhruva.Principal{Tenant: tenant, ID: "owner", Name: "Ana", Scopes: []dhruva.KeyScope{dhruva.Admin}}
-	r.l = ledger.New(twice{store}, r.keys)
+	r.l = ledger.New(storetest.Rerun{Store: store}, r.keys)
 	r.l.Now = r.clock
 	return r
 }

@@ -164,52 +164,42 @@ func (l *Ledger) SetTitle(ctx context.Context, id dhruva.SessionID, title string
 // checkpoints stay. Sources that nothing else says are held, so that they are
 // not recalled either. A second time it is not found. Needs state:write.
 //
-// Hiding is one Update; the sources follow in chunks. A crash between them
-// leaves sources of a hidden session ready; see docs/rough-edges.md.
+// The sources of a long session are held in chunks, and the last one hides it:
+// when one fails, the session is still there and the call can be repeated.
 func (l *Ledger) DeleteSession(ctx context.Context, id dhruva.SessionID) error {
 	p, err := principal(ctx, dhruva.StateWrite)
 	if err != nil {
 		return wrap("delete session", err)
 	}
 	now := l.now()
-	s, err := l.editSession(ctx, p, id, func(_ dhruva.Tx, s *dhruva.Session) error {
-		s.DeletedAt = now
-		touch(s, now)
-		return nil
-	})
-	if err != nil {
-		return wrap("delete session", err)
-	}
-	for after := int64(0); after < s.LastSeq; after += chunk {
-		err := l.update(ctx, p, s.Space, func(tx dhruva.Tx) error {
-			return withdraw(tx, s.Space, id, after, min(after+chunk, s.LastSeq), now)
+	for after := int64(0); ; after += chunk {
+		s, err := l.editSession(ctx, p, id, func(tx dhruva.Tx, s *dhruva.Session) error {
+			if s.LastSeq <= after+chunk {
+				s.DeletedAt = now
+			}
+			touch(s, now)
+			return withdraw(tx, *s, after, min(after+chunk, s.LastSeq), now)
 		})
-		if err != nil {
+		if err != nil || !s.DeletedAt.IsZero() {
 			return wrap("delete session", err)
 		}
 	}
-	return nil
 }
 
-// withdraw holds the sources of a range of turns that no other live session and
-// no checkpoint says.
-func withdraw(tx dhruva.Tx, space dhruva.SpaceID, id dhruva.SessionID, after, through int64, now time.Time) error {
-	e, err := tx.Epoch(space)
+// withdraw holds the sources of a range of a session's turns that no other live
+// session and no checkpoint says.
+func withdraw(tx dhruva.Tx, s dhruva.Session, after, through int64, now time.Time) error {
+	e, err := tx.Epoch(s.Space)
 	if err != nil {
 		return err
 	}
-	seen := map[dhruva.SourceID]bool{}
 	for seq := after + 1; seq <= through; seq++ {
-		ids, err := tx.SourcesOfTurn(space, e.Generation, id, seq)
+		ids, err := tx.SourcesOfTurn(s.Space, e.Generation, s.ID, seq)
 		if err != nil {
 			return err
 		}
 		for _, source := range ids {
-			if seen[source] {
-				continue
-			}
-			seen[source] = true
-			if err := withdrawSource(tx, space, e.Generation, source, now); err != nil {
+			if err := withdrawSource(tx, s, e.Generation, source, now); err != nil {
 				return err
 			}
 		}
@@ -217,16 +207,19 @@ func withdraw(tx dhruva.Tx, space dhruva.SpaceID, id dhruva.SessionID, after, th
 	return nil
 }
 
-func withdrawSource(tx dhruva.Tx, space dhruva.SpaceID, generation int64, id dhruva.SourceID, now time.Time) error {
-	src, err := tx.Source(space, generation, id)
+func withdrawSource(tx dhruva.Tx, s dhruva.Session, generation int64, id dhruva.SourceID, now time.Time) error {
+	src, err := tx.Source(s.Space, generation, id)
 	if err != nil || src.State != dhruva.SourceReady {
 		return ignoreMissing(err)
 	}
-	refs, err := tx.References(space, generation, id)
+	refs, err := tx.References(s.Space, generation, id)
 	if err != nil {
 		return err
 	}
 	for _, r := range refs {
+		if r.Session == s.ID {
+			continue
+		}
 		if ok, err := stands(tx, r); err != nil || ok {
 			return err
 		}
