@@ -77,6 +77,18 @@ func (p Principal) Reaches(s SpaceID) bool {
 	return len(p.Spaces) == 0 || slices.Contains(p.Spaces, s)
 }
 
+// EchoProvider is the built-in provider, the only one that test keys reach.
+const EchoProvider = "echo"
+
+// Bound is the one provider that the principal reaches: echo for test keys,
+// else the one its key is bound to; "" when it may name any.
+func (p Principal) Bound() string {
+	if p.Test {
+		return EchoProvider
+	}
+	return p.Provider
+}
+
 // Scope is the tenant's scope.
 func (p Principal) Scope() Scope { return TenantScope(p.Tenant) }
 

@@ -11,9 +11,6 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// EchoProvider is the built-in provider, the only one that test keys reach.
-const EchoProvider = "echo"
-
 // maxKeyName bounds a key's name, in bytes.
 const maxKeyName = 200
 
@@ -203,10 +200,10 @@ func provider(p dhruva.Principal, in KeyInput) (string, error) {
 		return "", fmt.Errorf("%w: a test key makes test keys only", dhruva.ErrDenied)
 	}
 	if in.Test && in.Provider == "" {
-		return EchoProvider, nil
+		return dhruva.EchoProvider, nil
 	}
-	if in.Test && name != EchoProvider {
-		return "", fmt.Errorf("%w: test keys reach only %s", dhruva.ErrInvalid, EchoProvider)
+	if in.Test && name != dhruva.EchoProvider {
+		return "", fmt.Errorf("%w: test keys reach only %s", dhruva.ErrInvalid, dhruva.EchoProvider)
 	}
 	if p.Provider != "" && name != p.Provider {
 		return "", fmt.Errorf("%w: the maker is bound to another provider", dhruva.ErrDenied)

@@ -253,7 +253,7 @@ func TestDescendantsStayWithinTheirAncestors(t *testing.T) {
 			if !expires.IsZero() && (key.ExpiresAt.IsZero() || key.ExpiresAt.After(expires)) {
 				rt.Fatalf("expiry %v exceeds %v", key.ExpiresAt, expires)
 			}
-			if maker.Test && !key.Test || key.Test && key.Provider != auth.EchoProvider {
+			if maker.Test && !key.Test || key.Test && key.Provider != dhruva.EchoProvider {
 				rt.Fatalf("test %v provider %q from test %v", key.Test, key.Provider, maker.Test)
 			}
 			if maker.Provider != "" && key.Provider != maker.Provider && !key.Test {

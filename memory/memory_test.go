@@ -416,3 +416,24 @@ func TestSendRecallsFromItsSpaceOnly(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A key that is bound to a provider, and a test key, reach no other through
+// send, whoever calls it.
+func TestSendHoldsKeysToTheirProvider(t *testing.T) {
+	r := newRig(t)
+	s := r.session(r.space("x").ID)
+	as := func(p dhruva.Principal) context.Context {
+		p.Tenant, p.ID, p.Scopes = "t", "mira", []dhruva.KeyScope{dhruva.Admin}
+		return dhruva.WithPrincipal(context.Background(), p)
+	}
+	for name, p := range map[string]dhruva.Principal{"bound": {Provider: "other"}, "test": {Test: true}} {
+		_, err := r.m.Send(as(p), memory.SendInput{Session: s.ID, Message: "hello", Provider: "scripted"}, nil)
+		if !errors.Is(err, dhruva.ErrDenied) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	out, err := r.m.Send(as(dhruva.Principal{Provider: "other"}), memory.SendInput{Session: s.ID, Message: "hello"}, nil)
+	if err != nil || out.Provider != "other" {
+		t.Errorf("unnamed: %s %v", out.Provider, err)
+	}
+}

@@ -120,7 +120,7 @@ func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, ledger.Beg
 	if err != nil {
 		return Preview{}, ledger.Began{}, Provider{}, err
 	}
-	provider, model, err := m.provider(in, state.Session)
+	provider, model, err := m.provider(ctx, in, state.Session)
 	if err != nil {
 		return Preview{}, ledger.Began{}, Provider{}, err
 	}
@@ -151,9 +151,19 @@ func (in SendInput) validate(l Limits) error {
 	return dhruva.ValidText("message", in.Message)
 }
 
-// provider chooses who answers: the one asked for, else the session's, else
-// the default; likewise the model.
-func (m *Memory) provider(in SendInput, s dhruva.Session) (Provider, string, error) {
+// provider chooses who answers: the one that the key is bound to, the one asked
+// for, else the session's, else the default; likewise the model.
+func (m *Memory) provider(ctx context.Context, in SendInput, s dhruva.Session) (Provider, string, error) {
+	who, err := dhruva.PrincipalFrom(ctx)
+	if err != nil {
+		return Provider{}, "", err
+	}
+	if bound := who.Bound(); bound != "" {
+		if in.Provider != "" && in.Provider != bound {
+			return Provider{}, "", fmt.Errorf("%w: this key reaches only the provider %s", dhruva.ErrDenied, bound)
+		}
+		in.Provider = bound
+	}
 	p, err := m.Providers(or(in.Provider, s.Provider))
 	if err != nil {
 		return Provider{}, "", err

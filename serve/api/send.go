@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/dhruva-memory/dhruva"
-	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/memory"
 )
@@ -26,33 +24,15 @@ type sendIn struct {
 	Body   client.SendInput
 }
 
-// input holds a key to the provider it is bound to, and a test key to echo.
-func (in *sendIn) input(ctx context.Context) (memory.SendInput, error) {
-	p, err := dhruva.PrincipalFrom(ctx)
-	if err != nil {
-		return memory.SendInput{}, err
-	}
-	b, bound := in.Body, p.Provider
-	if p.Test {
-		bound = auth.EchoProvider
-	}
-	if bound != "" && b.Provider != "" && b.Provider != bound {
-		return memory.SendInput{}, fmt.Errorf("%w: this key reaches only the provider %s", dhruva.ErrDenied, bound)
-	}
-	if bound != "" {
-		b.Provider = bound
-	}
+func (in *sendIn) input() memory.SendInput {
+	b := in.Body
 	return memory.SendInput{
 		Session: in.ID, Message: b.Message, Provider: b.Provider, Model: b.Model, History: b.History, Memory: b.Memory, Depth: b.Depth,
-	}, nil
+	}
 }
 
 func (a *api) preview(ctx context.Context, in *sendIn) (client.Preview, error) {
-	ask, err := in.input(ctx)
-	if err != nil {
-		return client.Preview{}, err
-	}
-	p, err := a.memory.Preview(ctx, ask)
+	p, err := a.memory.Preview(ctx, in.input())
 	if err != nil {
 		return client.Preview{}, err
 	}
@@ -91,11 +71,7 @@ func (a *api) send(ctx context.Context, in *sendIn) (*huma.StreamResponse, error
 func wantsEvents(accept string) bool { return strings.Contains(accept, eventStream) }
 
 func (a *api) sendWhole(ctx context.Context, in *sendIn, onDelta func(string) error) (client.SendResult, error) {
-	ask, err := in.input(ctx)
-	if err != nil {
-		return client.SendResult{}, err
-	}
-	r, err := a.memory.Send(ctx, ask, onDelta)
+	r, err := a.memory.Send(ctx, in.input(), onDelta)
 	if err != nil {
 		return client.SendResult{}, err
 	}

@@ -110,10 +110,7 @@ func (x *exchange) read() bool {
 
 // choose finds the provider: the key's own binding, the header, the route.
 func (x *exchange) choose() bool {
-	name, bound := x.wish.provider, x.principal.Provider
-	if x.principal.Test {
-		bound = auth.EchoProvider
-	}
+	name, bound := x.wish.provider, x.principal.Bound()
 	if bound != "" && name != "" && name != bound {
 		x.refuse(http.StatusForbidden, "provider_not_allowed", "This key reaches only the provider "+bound+".")
 		return false
