@@ -80,13 +80,13 @@ func (l *Ledger) draftCheckpoint(ctx context.Context, p dhruva.Principal, in *Co
 	if in.Title, err = label("title", in.Title, maxTitle, false); err != nil {
 		return d, err
 	}
-	if in.Author, err = label("author", in.Author, maxName, true); err != nil {
+	if in.Author, err = oneLine("author", in.Author, true); err != nil {
 		return d, err
 	}
 	if in.Author == "" {
 		in.Author = firstText(p.Name, string(p.ID))
 	}
-	if in.Branch, err = label("branch", in.Branch, maxName, true); err != nil {
+	if in.Branch, err = oneLine("branch", in.Branch, true); err != nil {
 		return d, err
 	}
 	items, err := in.drafted(l.limits())

@@ -114,20 +114,21 @@ func TestCommitInput(t *testing.T) {
 			in   ledger.CommitInput
 			want error
 		}{
-			"no title":        {ledger.CommitInput{Session: s.ID, Title: " "}, dhruva.ErrInvalid},
-			"255":             {ledger.CommitInput{Session: s.ID, Title: strings.Repeat("é", 255)}, nil},
-			"256":             {ledger.CommitInput{Session: s.ID, Title: strings.Repeat("é", 256)}, dhruva.ErrTooLarge}, // D23
-			"NUL":             {ledger.CommitInput{Session: s.ID, Title: "x", Summary: "a\x00"}, dhruva.ErrInvalid},
-			"too many":        {ledger.CommitInput{Session: s.ID, Title: "x", Decisions: make201()}, dhruva.ErrTooLarge},
-			"too long":        {ledger.CommitInput{Session: s.ID, Title: "x", Summary: strings.Repeat("x", 256<<10+1)}, dhruva.ErrTooLarge},
-			"attribute twice": {ledger.CommitInput{Session: s.ID, Title: "x", Tasks: []ledger.ItemInput{{Text: "y", Attrs: []dhruva.Attr{{Name: "a", Value: "1"}, {Name: "a", Value: "2"}}}}}, dhruva.ErrInvalid},
-			"other space":     {ledger.CommitInput{Session: s.ID, Space: other.ID, Title: "x"}, dhruva.ErrNotFound},
-			"nowhere":         {ledger.CommitInput{Title: "x"}, dhruva.ErrInvalid},
-			"no such session": {ledger.CommitInput{Session: "gone", Title: "x"}, dhruva.ErrNotFound},
-			"cite before":     {ledger.CommitInput{Session: s.ID, Title: "x", Decisions: cite(4, 5)}, dhruva.ErrInvalid},
-			"cite beyond":     {ledger.CommitInput{Session: s.ID, Title: "x", Decisions: cite(5, 7)}, dhruva.ErrInvalid},
-			"cite backwards":  {ledger.CommitInput{Session: s.ID, Title: "x", Decisions: cite(6, 5)}, dhruva.ErrInvalid},
-			"cite nothing":    {ledger.CommitInput{Space: sp.ID, Title: "x", Decisions: cite(1, 1)}, dhruva.ErrInvalid},
+			"no title":            {ledger.CommitInput{Session: s.ID, Title: " "}, dhruva.ErrInvalid},
+			"255":                 {ledger.CommitInput{Session: s.ID, Title: strings.Repeat("é", 255)}, nil},
+			"256":                 {ledger.CommitInput{Session: s.ID, Title: strings.Repeat("é", 256)}, dhruva.ErrTooLarge}, // D23
+			"NUL":                 {ledger.CommitInput{Session: s.ID, Title: "x", Summary: "a\x00"}, dhruva.ErrInvalid},
+			"too many":            {ledger.CommitInput{Session: s.ID, Title: "x", Decisions: make201()}, dhruva.ErrTooLarge},
+			"too long":            {ledger.CommitInput{Session: s.ID, Title: "x", Summary: strings.Repeat("x", 256<<10+1)}, dhruva.ErrTooLarge},
+			"attribute twice":     {ledger.CommitInput{Session: s.ID, Title: "x", Tasks: []ledger.ItemInput{{Text: "y", Attrs: []dhruva.Attr{{Name: "a", Value: "1"}, {Name: "a", Value: "2"}}}}}, dhruva.ErrInvalid},
+			"branch of two lines": {ledger.CommitInput{Session: s.ID, Title: "x", Branch: "a\nb"}, dhruva.ErrInvalid},
+			"other space":         {ledger.CommitInput{Session: s.ID, Space: other.ID, Title: "x"}, dhruva.ErrNotFound},
+			"nowhere":             {ledger.CommitInput{Title: "x"}, dhruva.ErrInvalid},
+			"no such session":     {ledger.CommitInput{Session: "gone", Title: "x"}, dhruva.ErrNotFound},
+			"cite before":         {ledger.CommitInput{Session: s.ID, Title: "x", Decisions: cite(4, 5)}, dhruva.ErrInvalid},
+			"cite beyond":         {ledger.CommitInput{Session: s.ID, Title: "x", Decisions: cite(5, 7)}, dhruva.ErrInvalid},
+			"cite backwards":      {ledger.CommitInput{Session: s.ID, Title: "x", Decisions: cite(6, 5)}, dhruva.ErrInvalid},
+			"cite nothing":        {ledger.CommitInput{Space: sp.ID, Title: "x", Decisions: cite(1, 1)}, dhruva.ErrInvalid},
 		} {
 			_, err := r.l.Commit(r.ctx(), probe.in)
 			if probe.want == nil {

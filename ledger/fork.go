@@ -43,7 +43,7 @@ func (l *Ledger) fork(ctx context.Context, p dhruva.Principal, in ForkInput) (ou
 	if in.Session != "" || in.Seq != 0 {
 		return out, fmt.Errorf("%w: forking from a turn is not available yet; fork from a checkpoint", dhruva.ErrInvalid)
 	}
-	if in.Branch, err = branchName(in.Branch, true); err != nil {
+	if in.Branch, err = newBranchName(in.Branch); err != nil {
 		return out, err
 	}
 	var source dhruva.Checkpoint
@@ -87,14 +87,12 @@ func forkBranch(tx dhruva.Tx, space dhruva.SpaceID, name string, now time.Time) 
 	return name, err
 }
 
-// branchName checks a name for a branch; "main" cannot be made by hand.
-func branchName(name string, optional bool) (string, error) {
-	name, err := label("branch", name, maxName, optional)
+// newBranchName checks a name for a branch to be made; "main" is made by the
+// first checkpoint alone.
+func newBranchName(name string) (string, error) {
+	name, err := oneLine("branch", name, true)
 	if err == nil && name == dhruva.MainBranch {
 		err = fmt.Errorf("%w: %q is the branch of ordinary sessions; choose another name", dhruva.ErrInvalid, name)
-	}
-	if err == nil && strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		err = fmt.Errorf("%w: branch %q holds a control character", dhruva.ErrInvalid, name)
 	}
 	return name, err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/dhruva-memory/dhruva"
@@ -215,6 +216,15 @@ func label(what, s string, max int, optional bool) (string, error) {
 		return "", fmt.Errorf("%w: %s has %d characters, the limit is %d", dhruva.ErrTooLarge, what, n, max)
 	}
 	return s, nil
+}
+
+// oneLine is label for names: at most 200 characters, and no control character.
+func oneLine(what, s string, optional bool) (string, error) {
+	s, err := label(what, s, maxName, optional)
+	if err == nil && strings.ContainsFunc(s, unicode.IsControl) {
+		err = fmt.Errorf("%w: %s holds a control character", dhruva.ErrInvalid, what)
+	}
+	return s, err
 }
 
 // body checks a long text of a client's: valid and within a limit of bytes.

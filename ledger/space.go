@@ -82,7 +82,8 @@ func describe(s *dhruva.Space, patch SpacePatch) (err error) {
 			return err
 		}
 	}
-	return nil
+	_, err = oneLine("name", s.Name, false)
+	return err
 }
 
 // nameFree looks at all spaces of the tenant: a name is also taken by a space

@@ -42,7 +42,7 @@ func TestSpaceNames(t *testing.T) {
 		}
 		_, err = r.l.CreateSpace(r.ctx(), ledger.SpaceInput{Name: "work", Unique: true})
 		r.is(err, dhruva.ErrConflict)
-		for _, bad := range []string{"", "  ", "a\x00b", "\xff"} {
+		for _, bad := range []string{"", "  ", "a\x00b", "\xff", "two\nlines"} {
 			_, err = r.l.CreateSpace(r.ctx(), ledger.SpaceInput{Name: bad})
 			r.is(err, dhruva.ErrInvalid)
 		}
