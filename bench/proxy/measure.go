@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed" // the source that a tool result holds
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,14 +76,20 @@ func compare(ctx context.Context, o options) (rep report, err error) {
 	return rep, nil
 }
 
-// body is an agent's conversation: questions, tool calls, files of 4 KB with
-// their escapes as tool results, and answers.
+//go:embed servers.go
+var source string
+
+// body is an agent's conversation: questions, tool calls, a file of source code
+// as each tool result, and answers.
 func body(size int) []byte {
 	const head, tail = `{"model":"m","messages":[`, `{"role":"user","content":"And what did we decide about the cache?"}]}`
-	const line = `\t\tif err := store.Put(\"key\", []byte(\"h\u00e9llo – 青い\")); err != nil {\n\t\t\treturn fmt.Errorf(\"put: %w\", err) // C:\\src\n\t\t}\n`
-	turn := `{"role":"user","content":"Why does \"build\" fail in C:\\src?\nSee <log> & trace."},` +
+	file, err := json.Marshal(source)
+	if err != nil {
+		panic(err) // a string always encodes
+	}
+	turn := `{"role":"user","content":"Why does \"build\" fail in C:\\src?\nSee <log> & trace – 青い."},` +
 		`{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"read","arguments":"{\"path\":\"main.go\"}"}}]},` +
-		`{"role":"tool","tool_call_id":"call_1","content":"` + strings.Repeat(line, 4096/len(line)) + `"},` +
+		`{"role":"tool","tool_call_id":"call_1","content":` + string(file) + `},` +
 		`{"role":"assistant","content":"` + strings.Repeat("The path holds an unescaped backslash; quote it. ", 8) + `"},`
 	var b strings.Builder
 	b.WriteString(head)

@@ -435,3 +435,8 @@ func TestManyKeysAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+var (
+	_ proxy.Memory = (*memory.Memory)(nil)
+	_ proxy.Keys   = (*auth.Keys)(nil)
+)

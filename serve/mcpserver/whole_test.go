@@ -1,0 +1,126 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/auth"
+	"github.com/dhruva-memory/dhruva/ledger"
+	"github.com/dhruva-memory/dhruva/memory"
+	"github.com/dhruva-memory/dhruva/recall"
+	"github.com/dhruva-memory/dhruva/serve/mcpserver"
+	"github.com/dhruva-memory/dhruva/store/memstore"
+)
+
+var (
+	_ mcpserver.Memory = (*memory.Memory)(nil)
+	_ mcpserver.Keys   = (*auth.Keys)(nil)
+)
+
+// whole is the server over the real memory plane, with keys for two spaces.
+type whole struct {
+	*testing.T
+	server *httptest.Server
+	ledger *ledger.Ledger
+	keys   *auth.Keys
+}
+
+func newWhole(t *testing.T) *whole {
+	store, ring := memstore.New(), auth.NewKeyring([]byte("0123456789abcdef0123456789abcdef"))
+	w := &whole{T: t, ledger: ledger.New(store, ring), keys: &auth.Keys{Store: store, Keyring: ring}}
+	if err := w.keys.Bootstrap(t.Context(), t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	m := &memory.Memory{Ledger: w.ledger, Recall: recall.NewEngine(store, ring), Keys: ring}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcpserver.New(mcpserver.Config{Memory: m, Keys: w.keys}).Handler())
+	w.server = httptest.NewServer(mux)
+	t.Cleanup(w.server.Close)
+	return w
+}
+
+func (w *whole) key(space string, scopes ...dhruva.KeyScope) string {
+	w.Helper()
+	ctx := dhruva.WithPrincipal(w.Context(), auth.LocalPrincipal())
+	sp, err := w.ledger.EnsureSpace(ctx, space)
+	if err != nil {
+		w.Fatal(err)
+	}
+	_, secret, err := w.keys.Create(ctx, auth.KeyInput{Name: "k", Space: sp.ID, Scopes: scopes})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return secret.Reveal()
+}
+
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (w *whole) connect(key string) *mcp.ClientSession {
+	w.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := client.Connect(w.Context(), &mcp.StreamableClientTransport{Endpoint: w.server.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(key)}}, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (w *whole) call(s *mcp.ClientSession, tool string, args any) (text string, structured map[string]any, failed bool) {
+	w.Helper()
+	res, err := s.CallTool(context.WithoutCancel(w.Context()), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		w.Fatal(err)
+	}
+	raw, err := json.Marshal(res.StructuredContent)
+	if err == nil {
+		err = json.Unmarshal(raw, &structured)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return res.Content[0].(*mcp.TextContent).Text, structured, res.IsError
+}
+
+func TestRememberRecallReadOverTheRealMemory(t *testing.T) {
+	w := newWhole(t)
+	mira := w.connect(w.key("mira", dhruva.MemoryRead, dhruva.MemoryWrite))
+	if text, _, failed := w.call(mira, "remember", map[string]any{"text": "The staging database of Kestrel is called harrier-7.", "idempotency_key": "a"}); failed {
+		t.Fatal(text)
+	}
+	text, got, failed := w.call(mira, "recall", map[string]any{"query": "What is the staging database of Kestrel called?"})
+	if failed || !strings.Contains(text, "harrier-7") || got["status"] != "recalled" {
+		t.Fatalf("%v %s", failed, text)
+	}
+	token := got["evidence_refs"].([]any)[0].(map[string]any)["token"]
+	if text, _, failed := w.call(mira, "read", map[string]any{"tokens": []any{token, "nonsense"}}); failed || !strings.Contains(text, "harrier-7") || !strings.Contains(text, "2. not found") {
+		t.Errorf("%v %s", failed, text)
+	}
+	// Another key's space knows nothing, and cannot be named from here.
+	other := w.connect(w.key("other", dhruva.MemoryRead))
+	if text, got, _ := w.call(other, "recall", map[string]any{"query": "What is the staging database of Kestrel called?"}); strings.Contains(text, "harrier-7") || got["status"] != "empty" {
+		t.Errorf("another space: %s", text)
+	}
+	if text, _, failed := w.call(other, "recall", map[string]any{"query": "Kestrel", "space": "mira"}); !failed || !strings.Contains(text, "no such space") {
+		t.Errorf("a foreign space: %v %s", failed, text)
+	}
+	if text, _, failed := w.call(other, "remember", map[string]any{"text": "I may not."}); !failed || !strings.Contains(text, "does not have that right") {
+		t.Errorf("without the right: %v %s", failed, text)
+	}
+	if text, _, _ := w.call(other, "read", map[string]any{"tokens": []any{token}}); strings.Contains(text, "harrier-7") {
+		t.Errorf("a foreign token: %s", text)
+	}
+}
