@@ -54,10 +54,10 @@ func (m *Memory) evidenceBlock(tenant dhruva.TenantID, ev []dhruva.Evidence, bud
 
 // evidenceLine is one item: number, who, when, what.
 func evidenceLine(n int, e dhruva.Evidence) string {
-	return fmt.Sprintf("[%d] %s, %s: %s", n, said(e), e.Time.Format("2006-01-02"), quote(e.Snippet))
+	return fmt.Sprintf("[%d] %s, %s: %s", n, speaker(e), e.Time.Format("2006-01-02"), quote(e.Snippet))
 }
 
-func said(e dhruva.Evidence) string {
+func speaker(e dhruva.Evidence) string {
 	switch {
 	case e.Class == dhruva.ClassUserCommitted:
 		return "decided"

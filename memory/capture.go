@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/dhruva-memory/dhruva"
@@ -56,15 +57,12 @@ func captureInput(in CaptureInput, r *dhruva.Receipt) ledger.CaptureInput {
 		User:     ledger.Unit{Role: dhruva.RoleUser, Text: proj.Messages[last].Text},
 		Provider: r.Provider, Model: r.Model, Receipt: r, EventTime: r.CreatedAt,
 	}
-	for i, msg := range proj.Messages[:last+1] {
-		switch {
-		case msg.Human:
+	for i, msg := range proj.Messages {
+		if msg.Human {
 			out.Chain = append(out.Chain, msg.Text)
-			if i < last {
-				out.History = append(out.History, ledger.Unit{Role: dhruva.RoleUser, Text: msg.Text})
-			}
-		case msg.Role == dhruva.RoleAssistant && strings.TrimSpace(msg.Text) != "":
-			out.History = append(out.History, ledger.Unit{Role: dhruva.RoleAssistant, Text: msg.Text, Interim: msg.ToolCall})
+		}
+		if unit, ok := said(msg); ok && (i < last || spokenAfter(proj.Messages, last)) {
+			out.History = append(out.History, unit)
 		}
 	}
 	o := in.Observation
@@ -73,6 +71,27 @@ func captureInput(in CaptureInput, r *dhruva.Receipt) ledger.CaptureInput {
 			NoSource: echoes(o.Text, injected(in.Prepared.Plan))}
 	}
 	return out
+}
+
+// said is what a resent message visibly says, if it is a human's or the
+// assistant's.
+func said(msg dhruva.Message) (ledger.Unit, bool) {
+	switch {
+	case msg.Human:
+		return ledger.Unit{Role: dhruva.RoleUser, Text: msg.Text}, true
+	case msg.Role == dhruva.RoleAssistant && strings.TrimSpace(msg.Text) != "":
+		return ledger.Unit{Role: dhruva.RoleAssistant, Text: msg.Text, Interim: msg.ToolCall}, true
+	}
+	return ledger.Unit{}, false
+}
+
+// spokenAfter reports assistant text after the last human turn: a tool loop,
+// whose answer follows that text and not the human turn.
+func spokenAfter(msgs []dhruva.Message, last int) bool {
+	return slices.ContainsFunc(msgs[last+1:], func(m dhruva.Message) bool {
+		_, ok := said(m)
+		return ok
+	})
 }
 
 func injected(plan dhruva.Plan) (texts []string) {
@@ -94,10 +113,10 @@ func echoes(text string, given []string) bool {
 	if len(shown) == 0 {
 		return false
 	}
-	said := containedIn(shown)
+	repeated := containedIn(shown)
 	for _, s := range sentenceEnd.Split(text, -1) {
 		s = strings.Trim(strings.ToLower(dhruva.Normalize(s)), " .!?\"'`*->:")
-		if len(strings.Fields(s)) > 2 && !said(s) {
+		if len(strings.Fields(s)) > 2 && !repeated(s) {
 			return false
 		}
 	}

@@ -290,3 +290,25 @@ func TestBlockQuotesItsContent(t *testing.T) {
 		t.Errorf("closing delimiters:\n%s", text)
 	}
 }
+
+// M33: text beside tool calls is kept as interim, and the answer at the end of
+// a tool loop follows it in one line of turns.
+func TestCaptureFollowsAToolLoop(t *testing.T) {
+	r := newRig(t)
+	r.space("work")
+	first := chat("Please look up the tide table for Porto.")
+	prepared := r.prepare(r.ctx(), memory.PrepareInput{Space: "work", Projection: first})
+	_, err := r.m.Capture(r.ctx(), memory.CaptureInput{Prepared: prepared, Projection: first,
+		Observation: dhruva.Observation{Text: "I will look at the harbour's table.", Interim: true, Terminal: dhruva.TerminalCompleted}})
+	r.must(err)
+	loop := chat("Please look up the tide table for Porto.", "I will look at the harbour's table.")
+	loop.Messages[1].ToolCall, loop.Messages[1].Protected = true, true
+	loop.Messages = append(loop.Messages, dhruva.Message{Role: dhruva.RoleTool, ToolResult: true, Protected: true})
+	loop.Injectable = -1
+	_, receipt := r.call(memory.PrepareInput{Space: "work", Projection: loop}, "High water is at 14:20 today.")
+	turns, err := r.m.Ledger.ListTurns(r.ctx(), receipt.Session, 0, 10)
+	r.must(err)
+	if len(turns) != 3 || !turns[1].Interim || turns[2].Parent != turns[1].Seq || turns[1].Parent != turns[0].Seq {
+		t.Errorf("turns %+v", turns)
+	}
+}
