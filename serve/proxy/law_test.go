@@ -149,7 +149,8 @@ func TestM25_UnknownHeadersPassBothWays(t *testing.T) {
 }
 
 // The client's headers reach the provider and nothing is added to them but
-// the provider's credential; the answer gains only the five of ours.
+// the provider's credential; the answer gains only the five of ours, and the
+// Date that HTTP asks of whoever forwards an answer without one.
 func TestNothingElseIsAdded(t *testing.T) {
 	r := newRig(t)
 	r.provider.Enqueue(testkit.ChatJSON("ok").Header("Content-Type").Header("Date"))
@@ -170,7 +171,7 @@ func TestNothingElseIsAdded(t *testing.T) {
 		down = append(down, name)
 	}
 	slices.Sort(down)
-	want := []string{"Content-Length", "X-Dhruva-Continuity-State", "X-Dhruva-Memory-State", "X-Dhruva-Overhead-Us", "X-Dhruva-Receipt-Id", "X-Dhruva-Request-Id"}
+	want := []string{"Content-Length", "Date", "X-Dhruva-Continuity-State", "X-Dhruva-Memory-State", "X-Dhruva-Overhead-Us", "X-Dhruva-Receipt-Id", "X-Dhruva-Request-Id"}
 	if diff := cmp.Diff(want, down); diff != "" {
 		t.Error(diff)
 	}

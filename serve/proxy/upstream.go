@@ -94,10 +94,8 @@ func (x *exchange) clean(res *http.Response) {
 			delete(res.Header, name)
 		}
 	}
-	for _, name := range [...]string{"Content-Type", "Date"} {
-		if _, ok := res.Header[name]; !ok {
-			x.w.Header()[name] = nil // net/http adds none then
-		}
+	if _, ok := res.Header["Content-Type"]; !ok {
+		x.w.Header()["Content-Type"] = nil // net/http guesses none then
 	}
 }
 
