@@ -24,7 +24,7 @@ func (m *Memory) Prepare(ctx context.Context, in PrepareInput) (Prepared, error)
 	if err := in.validate(); err != nil {
 		return Prepared{}, err
 	}
-	mode, lowered := effective(p, in.Mode)
+	mode, lowered := Effective(p, in.Mode)
 	out := Prepared{Mode: mode, Receipt: m.receipt(ctx, "proxy", or(in.Path, "hosted"), "")}
 	r := &out.Receipt
 	r.Dialect, r.Model, r.Stream, r.Provider = in.Projection.Dialect, in.Projection.Model, in.Projection.Stream, in.Provider
@@ -89,9 +89,9 @@ func (in PrepareInput) validate() error {
 func (mode Mode) recalls() bool { return mode == ModeRecall || mode == ModeBoth }
 func (mode Mode) ingests() bool { return mode == ModeIngest || mode == ModeBoth }
 
-// effective is the requested mode and what the key allows of it: it only ever
+// Effective is the requested mode and what the key allows of it: it only ever
 // lowers. lowered tells that the caller asked for more.
-func effective(p dhruva.Principal, asked Mode) (mode Mode, lowered bool) {
+func Effective(p dhruva.Principal, asked Mode) (mode Mode, lowered bool) {
 	want := or(asked, ModeBoth)
 	r, w := want.recalls() && p.May(dhruva.MemoryRead), want.ingests() && p.May(dhruva.MemoryWrite)
 	switch {

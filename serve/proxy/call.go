@@ -71,7 +71,7 @@ func (c *call) parse() bool {
 		x.refuseUndecodable(err)
 		return false
 	}
-	request, err := guarded(func() (*wire.Request, error) { return c.dialect.Parse(x.r.URL.Path, x.r.Header, body) })
+	request, err := guarded(func() (*wire.Request, error) { return c.look(body) })
 	switch {
 	case err == nil:
 		c.request, c.projection = request, &request.Projection
@@ -83,6 +83,15 @@ func (c *call) parse() bool {
 		x.logError("parse", err)
 	}
 	return true
+}
+
+// look projects a body; where memory takes no part a glance is enough.
+func (c *call) look(body []byte) (*wire.Request, error) {
+	x := c.x
+	if mode, _ := memory.Effective(x.principal, x.wish.mode); mode == memory.ModeOff && x.wish.checkpoint == "" {
+		return wire.Glance(x.route.dialect, x.r.URL.Path, body, wire.Limits{})
+	}
+	return c.dialect.Parse(x.r.URL.Path, x.r.Header, body)
 }
 
 func (c *call) decoded(encoding string) ([]byte, error) {
