@@ -103,7 +103,7 @@ func list[T any](s []T) []T {
 
 // Validate is as said above.
 func (t Tenant) Validate() error {
-	return firstError(validKey("tenant", string(t.ID)), ValidText("tenant", t.Name), validTime("tenant", t.CreatedAt))
+	return firstError(validKey("tenant", string(t.ID)), ValidText("tenant", t.Name, t.KID), validTime("tenant", t.CreatedAt))
 }
 
 // Canonical is as said above.

@@ -4,8 +4,11 @@ import "time"
 
 // Tenant is an isolation account.
 type Tenant struct {
-	ID        TenantID
-	Name      string
+	ID   TenantID
+	Name string
+	// KID names the keyring under which the tenant's rows are keyed and signed.
+	// Under another one no key works and no source verifies.
+	KID       string
 	CreatedAt time.Time
 }
 

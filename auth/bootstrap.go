@@ -48,7 +48,7 @@ func (k *Keys) Bootstrap(ctx context.Context, dir string) error {
 	}
 	scopes := []dhruva.Scope{dhruva.SystemScope(), dhruva.TenantScope(LocalTenant)}
 	err = k.Store.Update(ctx, scopes, func(tx dhruva.Tx) error {
-		if err := ensureTenant(tx, row.CreatedAt); err != nil {
+		if err := k.ensureTenant(tx, row.CreatedAt); err != nil {
 			return err
 		}
 		return installAdmin(tx, row)
@@ -80,12 +80,18 @@ func adminKey(path string) (Secret, error) {
 	return key, nil
 }
 
-func ensureTenant(tx dhruva.Tx, now time.Time) error {
-	_, err := tx.Tenant(LocalTenant)
-	if !errors.Is(err, dhruva.ErrNotFound) {
-		return err
+// ensureTenant makes the local tenant, or checks that its rows were made under
+// this master key: under another one no key would work and no source verify.
+func (k *Keys) ensureTenant(tx dhruva.Tx, now time.Time) error {
+	kid := k.Keyring.KID()
+	tenant, err := tx.Tenant(LocalTenant)
+	switch {
+	case errors.Is(err, dhruva.ErrNotFound):
+		return tx.PutTenant(dhruva.Tenant{ID: LocalTenant, Name: string(LocalTenant), KID: kid, CreatedAt: now})
+	case err == nil && tenant.KID != kid:
+		return fmt.Errorf("%w: the store was made under another %s (%s, this one is %s): restore that file", dhruva.ErrInvalid, MasterKeyFile, tenant.KID, kid)
 	}
-	return tx.PutTenant(dhruva.Tenant{ID: LocalTenant, Name: string(LocalTenant), CreatedAt: now})
+	return err
 }
 
 // installAdmin gives the store the file's key, unless it knows it.

@@ -195,3 +195,33 @@ func TestStartsAtOnceAgreeOnOneAdministrator(t *testing.T) {
 	}
 	onlyFile(t, dir, auth.AdminKeyFile)
 }
+
+// A store that was made under another master key is refused, not orphaned.
+func TestBootstrapRefusesAnotherMasterKey(t *testing.T) {
+	store, dir := memstore.New(), t.TempDir()
+	first := &auth.Keys{Store: store, Keyring: auth.NewKeyring([]byte("one key of thirty-two bytes, no more"))}
+	if err := first.Bootstrap(context.Background(), dir); err != nil {
+		t.Fatal(err)
+	}
+	other := &auth.Keys{Store: store, Keyring: auth.NewKeyring([]byte("another key of thirty-two bytes here"))}
+	if err := other.Bootstrap(context.Background(), dir); !errors.Is(err, dhruva.ErrInvalid) || !strings.Contains(err.Error(), auth.MasterKeyFile) {
+		t.Errorf("%v", err)
+	}
+	if err := first.Bootstrap(context.Background(), dir); err != nil {
+		t.Errorf("the right one again: %v", err)
+	}
+}
+
+func TestReadKeyringMakesNothing(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := auth.ReadKeyring(dir); !errors.Is(err, dhruva.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	made, err := auth.OpenKeyring(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read, err := auth.ReadKeyring(dir); err != nil || read.KID() != made.KID() {
+		t.Errorf("%v", err)
+	}
+}

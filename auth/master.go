@@ -31,12 +31,24 @@ func OpenKeyring(dir string) (*Keyring, error) {
 		return nil, fmt.Errorf("auth: data directory: %w", err)
 	}
 	path := filepath.Join(dir, MasterKeyFile)
+	k, err := ReadKeyring(dir)
+	if !errors.Is(err, dhruva.ErrNotFound) {
+		return k, err
+	}
+	if err = createPrivate(path, newMasterKey()); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("auth: create master key: %w", err)
+	}
+	return ReadKeyring(dir)
+}
+
+// ReadKeyring reads DIR/master.key and makes nothing; a missing file is
+// ErrNotFound. Beside a store that exists it is the only right one: a new key
+// would orphan all that the store holds.
+func ReadKeyring(dir string) (*Keyring, error) {
+	path := filepath.Join(dir, MasterKeyFile)
 	text, err := readPrivate(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = createPrivate(path, newMasterKey()); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("auth: create master key: %w", err)
-		}
-		text, err = readPrivate(path)
+		return nil, fmt.Errorf("auth: master key: %w: %s; restore it from where you keep it", dhruva.ErrNotFound, path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("auth: master key: %w", err)

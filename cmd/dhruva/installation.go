@@ -45,11 +45,11 @@ func open(ctx context.Context, dir, storeURL string, c Config, log *slog.Logger)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, withFix(fmt.Errorf("data directory: %w", err), "give a directory that can be written with --data")
 	}
-	keyring, err := auth.OpenKeyring(dir)
+	path, err := storePath(dir, storeURL)
 	if err != nil {
 		return nil, err
 	}
-	path, err := storePath(dir, storeURL)
+	keyring, err := openKeyring(dir, path)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +72,15 @@ func open(ctx context.Context, dir, storeURL string, c Config, log *slog.Logger)
 	in.proxy = proxy.New(proxy.Config{Memory: in.memory, Keys: in.keys, Upstreams: in.providers.upstream, Log: log})
 	in.mcp = mcpserver.New(mcpserver.Config{Memory: in.memory, Keys: in.keys, Version: version(), Log: log})
 	return in, nil
+}
+
+// openKeyring makes a master key only where there is no store yet: beside one,
+// the key it was made under is the only right one.
+func openKeyring(dir, store string) (*auth.Keyring, error) {
+	if _, err := os.Stat(store); err != nil {
+		return auth.OpenKeyring(dir)
+	}
+	return auth.ReadKeyring(dir)
 }
 
 // storePath is the file of the embedded store: the one kind of this version.

@@ -66,7 +66,7 @@ func TestTenantFirst(t *testing.T) {
 func TestReadersCannotWrite(t *testing.T) {
 	s := openTest(t, filepath.Join(t.TempDir(), "dhruva.db"))
 	err := s.View(context.Background(), dhruva.TenantScope("t"), func(row dhruva.Tx) error {
-		_, err := row.(*tx).c.exec("INSERT INTO tenants VALUES ('x', 'x', 0)")
+		_, err := row.(*tx).c.exec("INSERT INTO tenants VALUES ('x', 'x', 'x', 0)")
 		return err
 	})
 	if !errors.Is(err, dhruva.ErrUnavailable) {

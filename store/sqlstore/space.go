@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	selectTenant = "SELECT id, name, created_at FROM tenants WHERE id = $1"
-	upsertTenant = `INSERT INTO tenants (id, name, created_at) VALUES ($1, $2, $3)
-		ON CONFLICT (id) DO UPDATE SET name = excluded.name, created_at = excluded.created_at`
+	selectTenant = "SELECT id, name, kid, created_at FROM tenants WHERE id = $1"
+	upsertTenant = `INSERT INTO tenants (id, name, kid, created_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, kid = excluded.kid, created_at = excluded.created_at`
 
 	spaceColumns      = "tenant, id, name, description, project_root, owner, home, created_at, updated_at, deleted_at"
 	selectSpaces      = "SELECT " + spaceColumns + " FROM spaces WHERE tenant = $1"
@@ -40,7 +40,7 @@ func (t *tx) Tenant(id dhruva.TenantID) (dhruva.Tenant, error) {
 		return absent[dhruva.Tenant]("tenant")
 	}
 	return one(t, "tenant", func(r scanner) (row dhruva.Tenant, err error) {
-		return row, r.Scan(&row.ID, &row.Name, micros{&row.CreatedAt})
+		return row, r.Scan(&row.ID, &row.Name, &row.KID, micros{&row.CreatedAt})
 	}, selectTenant, string(id))
 }
 
@@ -51,7 +51,7 @@ func (t *tx) PutTenant(row dhruva.Tenant) error {
 	if err := t.allow("tenant", t.reachesTenant(row.ID), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put tenant", upsertTenant, string(row.ID), row.Name, row.CreatedAt.UnixMicro())
+	_, err := t.exec("put tenant", upsertTenant, string(row.ID), row.Name, row.KID, row.CreatedAt.UnixMicro())
 	return err
 }
 

@@ -16,7 +16,7 @@ func digest(s string) dhruva.Hash {
 }
 
 func fullTenant() dhruva.Tenant {
-	return dhruva.Tenant{ID: "t1", Name: "Tenant ünö", CreatedAt: at(1)}
+	return dhruva.Tenant{ID: "t1", Name: "Tenant ünö", KID: "kid", CreatedAt: at(1)}
 }
 
 func fullSpace() dhruva.Space {

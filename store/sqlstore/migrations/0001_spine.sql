@@ -8,6 +8,7 @@
 CREATE TABLE tenants (
   id         TEXT NOT NULL PRIMARY KEY,
   name       TEXT NOT NULL,
+  kid        TEXT NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
