@@ -10,6 +10,7 @@ func (l Limits) withDefaults() Limits {
 	l.TopK = or(l.TopK, 8)
 	l.MaxTopK = or(l.MaxTopK, 50)
 	l.InjectTopK = or(l.InjectTopK, 6)
+	l.InjectFloor = or(l.InjectFloor, .2)
 	l.HistoryTurns = or(l.HistoryTurns, 200)
 	l.HistoryTokens = or(l.HistoryTokens, 24_000)
 	l.QueryBytes = or(l.QueryBytes, 4<<10)

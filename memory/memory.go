@@ -70,6 +70,9 @@ type Limits struct {
 	TopK, MaxTopK int
 	// InjectTopK is how many pieces a block may hold. Default 6.
 	InjectTopK int
+	// InjectFloor leaves out of a block what scores less than this part of the
+	// best. Default 0.2; negative means no floor.
+	InjectFloor float64
 	// HistoryTurns and HistoryTokens bound the history in a prompt. Defaults
 	// 200 and 24,000; the newest turns are kept.
 	HistoryTurns, HistoryTokens int

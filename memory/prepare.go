@@ -116,7 +116,7 @@ func capturable(p *dhruva.Projection) bool {
 func (m *Memory) inject(ctx context.Context, in PrepareInput, out *Prepared) error {
 	limits, proj := m.Limits.withDefaults(), in.Projection
 	r := &out.Receipt
-	ask := recall.Ask{Space: out.Space, TopK: limits.InjectTopK, Visible: visibleIn(proj)}
+	ask := recall.Ask{Space: out.Space, TopK: limits.InjectTopK, Floor: limits.InjectFloor, Visible: visibleIn(proj)}
 	var blocks []string
 	if in.Checkpoint != "" {
 		c, err := m.Ledger.Checkpoint(ctx, in.Checkpoint)

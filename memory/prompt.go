@@ -12,6 +12,9 @@ import (
 // state-plane: prompt layout.
 const opening = "You are continuing a conversation."
 
+// sectionEvidence names the section that recall made.
+const sectionEvidence = "evidence"
+
 // artifactRunes bounds one artifact in a prompt.
 const artifactRunes = 2000
 
@@ -89,7 +92,7 @@ func (p *prompt) evidence(ev []dhruva.Evidence) {
 	for i, e := range ev {
 		lines = append(lines, evidenceLine(i+1, e))
 	}
-	p.add("evidence", "Recalled Evidence:", strings.Join(lines, "\n"))
+	p.add(sectionEvidence, "Recalled Evidence:", strings.Join(lines, "\n"))
 }
 
 func (p *prompt) history(turns []dhruva.Turn, cut int) {

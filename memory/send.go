@@ -46,7 +46,7 @@ func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) er
 	// caller's patience.
 	out.Turns, err = m.Ledger.AppendExchange(context.WithoutCancel(ctx), began, ledger.Exchange{
 		User:      ledger.Unit{Role: dhruva.RoleUser, Text: in.Message},
-		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength, NoSource: echoes(reply.Text, snippets(view.Evidence))},
+		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength, NoSource: echoes(reply.Text, []string{view.Prompt})},
 		Provider:  view.Provider, Model: view.Model, Receipt: &r,
 	})
 	if err != nil {
@@ -104,6 +104,11 @@ func (m *Memory) sendReceipt(ctx context.Context, view *Preview, began ledger.Be
 		r.Memory = stateOf(view.Recall.Status)
 	}
 	r.Tokens.Original, r.Tokens.Forwarded = view.Context.Tokens, view.Context.Tokens
+	for _, s := range view.Sections {
+		if s.Name == sectionEvidence {
+			r.Tokens.Recalled = s.Tokens
+		}
+	}
 	used := view.Context
 	r.Context = &used
 	return r
@@ -208,7 +213,7 @@ func (m *Memory) recallForSend(ctx context.Context, in SendInput, state *ledger.
 	}
 	limits := m.Limits.withDefaults()
 	ask := recall.Ask{
-		Space: state.Session.Space, Text: query(in.Message, limits.QueryBytes), TopK: limits.InjectTopK,
+		Space: state.Session.Space, Text: query(in.Message, limits.QueryBytes), TopK: limits.InjectTopK, Floor: limits.InjectFloor,
 		Budget: limits.RecallTokens, Allow: m.visibleSet(state), Visible: shownIn(state, turns),
 	}
 	out.Recall = m.bounded(ctx, ask, limits.RecallTime)
@@ -274,11 +279,4 @@ func used(state *ledger.Context, turns []dhruva.Turn, left int, ev []dhruva.Evid
 		c.Turns = append(c.Turns, t.Seq)
 	}
 	return c
-}
-
-func snippets(ev []dhruva.Evidence) (texts []string) {
-	for _, e := range ev {
-		texts = append(texts, e.Snippet)
-	}
-	return texts
 }

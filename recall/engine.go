@@ -48,6 +48,9 @@ type Ask struct {
 	Allow map[dhruva.SourceID]bool
 	// Visible reports a text that the asker already sees; it takes no seat.
 	Visible func(text string) bool
+	// Floor leaves out what scores less than this part of the best, in [0,1]:
+	// for injection, where what is not asked for disturbs.
+	Floor float64
 	// Budget bounds the evidence in estimated tokens; 0 means no bound.
 	Budget int
 }

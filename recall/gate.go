@@ -23,7 +23,7 @@ import (
 //	                 was captured; the span lies in it on rune boundaries
 //	G6 provenance    the row's signature stands
 //	G7 support       the text shares something with the query, is not the query
-//	                 said back, and is not an answer that nothing is remembered
+//	                 asked again, and is not an answer that nothing is remembered
 //
 // G1 to G6 are safety and also guard Read; G7 is usefulness.
 
@@ -164,11 +164,20 @@ func (a *admission) run(tx dhruva.Tx, hits []candidate) error {
 		start, end := a.query.span(c.text, a.engine.snippetBytes())
 		a.passed = append(a.passed, admitted{
 			checked: c, start: start, end: end, why: h.why(), when: c.source.EventTime,
-			score: trusted(h.Score, hits[0].Score, c.source.Class.Trust()),
+			score: trusted(h.Score, hits[0].Score, c.source.Class.Trust()) * stated(c.text),
 		})
 	}
 	slices.SortStableFunc(a.passed, func(x, y admitted) int { return cmp.Compare(y.score, x.score) })
 	return nil
+}
+
+// stated weighs a text by whether it states anything: a question that was asked
+// once is worth less than any answer to it.
+func stated(text string) float64 {
+	if asksOnly(text) {
+		return .2
+	}
+	return 1
 }
 
 // choose applies, in order: one seat for each text (one that says the same with
@@ -179,7 +188,7 @@ func (a *admission) choose(ask Ask) []admitted {
 	var seats []string
 	left := ask.Budget
 	for _, c := range a.passed {
-		if len(out) == ask.TopK {
+		if len(out) == ask.TopK || c.score < ask.Floor*a.passed[0].score {
 			break
 		}
 		snippet := c.text[c.start:c.end]

@@ -12,12 +12,11 @@ import (
 // support decides whether a text says something about a query (G7), and which
 // part of a long text to show.
 type support struct {
-	plain string
 	stems map[string]bool
 }
 
 func newSupport(query string) support {
-	return support{plain: plain(query), stems: stemSet(words(query))}
+	return support{stems: stemSet(words(query))}
 }
 
 func stemSet(ws []word) map[string]bool {
@@ -45,13 +44,11 @@ func (s support) supports(c checked) bool {
 	return !s.echo(c.text) && !(c.source.Role == dhruva.RoleAssistant && deniesMemory(c.text))
 }
 
-// echo reports a text that only asks the query again: the same letters, or a
-// question nearly all of whose words are the query's.
+// echo reports a text that only asks the query again: a question at least half
+// of whose words are the query's. A statement is never an echo: who asks with
+// a statement's own words gets it back.
 func (s support) echo(text string) bool {
-	if plain(text) == s.plain {
-		return true
-	}
-	if !endsInQuestion(fold(text)) {
+	if !asksOnly(text) {
 		return false
 	}
 	stems, shared := stemSet(words(text)), 0
@@ -60,7 +57,33 @@ func (s support) echo(text string) bool {
 			shared++
 		}
 	}
-	return len(stems) == 0 || 4*shared >= 3*len(stems)
+	return 2*shared >= len(stems)
+}
+
+// asksOnly reports a text that states nothing: every sentence of it asks.
+func asksOnly(text string) bool {
+	said := false
+	for _, s := range sentences(text) {
+		if len(stemSet(s.words)) == 0 {
+			continue // "Hello!" states nothing either
+		}
+		if !s.question && !opensQuestion(s.words) {
+			return false
+		}
+		said = true
+	}
+	return said
+}
+
+// opensQuestion reports a question that is written without its mark.
+func opensQuestion(ws []word) bool {
+	switch ws[0].text {
+	case "what", "who", "whom", "whose", "where", "when", "why", "which", "how":
+		return true
+	case "remind", "tell", "can", "could", "do", "would":
+		return len(ws) > 1 && (ws[1].text == "me" || ws[1].text == "you")
+	}
+	return false
 }
 
 // denials open an assistant's line that it remembers nothing; such a line is
