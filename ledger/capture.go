@@ -34,8 +34,9 @@ type CaptureInput struct {
 	Receipt *dhruva.Receipt
 	// EventTime is when it was said; zero is now.
 	EventTime time.Time
-	// Began, when given and of the session that is found, carries the boundary
-	// that the request saw.
+	// Began is what BeginCapture answered. Nil, or of another session than the
+	// one found now, says that the request saw nothing of that session: its turns
+	// then count as begun before all that happened in it.
 	Began *Began
 }
 
@@ -105,6 +106,42 @@ func (l *Ledger) captureExchange(ctx context.Context, p dhruva.Principal, in Cap
 		}
 		c.backfilled += out.Backfilled
 	}
+}
+
+// BeginCapture is Begin for a proxied request: the space's generation, and what
+// Begin gives of the session that the request belongs to, in one snapshot. Began
+// is nil when it would be a new session. Both belong in the CaptureInput, so
+// that a reply which is on its way while the session is mounted or saved is
+// stored as begun before that. Needs memory:write.
+func (l *Ledger) BeginCapture(ctx context.Context, space dhruva.SpaceID, hint string, chain []string) (generation int64, began *Began, err error) {
+	p, err := principal(ctx, dhruva.MemoryWrite)
+	if err != nil {
+		return 0, nil, wrap("begin capture", err)
+	}
+	links := l.links(p, space, chain)
+	err = l.view(ctx, p, func(tx dhruva.Tx) error {
+		generation, began, err = l.beginCapture(tx, p, space, hint, links)
+		return err
+	})
+	if err != nil {
+		return 0, nil, wrap("begin capture", err)
+	}
+	return generation, began, nil
+}
+
+func (l *Ledger) beginCapture(tx dhruva.Tx, p dhruva.Principal, space dhruva.SpaceID, hint string, links []dhruva.Hash) (int64, *Began, error) {
+	if _, err := liveSpace(tx, p, space); err != nil {
+		return 0, nil, err
+	}
+	e, err := tx.Epoch(space)
+	if err != nil {
+		return 0, nil, err
+	}
+	s, err := l.find(tx, p, space, hint, links)
+	if err != nil || s.ID == "" {
+		return e.Generation, nil, err
+	}
+	return e.Generation, &Began{Session: s, After: s.LastSeq, Generation: e.Generation}, nil
 }
 
 // SessionOf tells which session a request would belong to; false when it would

@@ -164,11 +164,12 @@ func (w *writing) open() (err error) {
 	if w.isNew = w.session.ID == ""; w.isNew {
 		w.session = w.fresh
 	}
-	w.after = w.session.LastSeq
 	w.out.Session = w.session.ID
+	began := Began{Session: dhruva.Session{ID: w.session.ID}} // nothing was there
 	if in.Began != nil && in.Began.Session.ID == w.session.ID {
-		w.after, err = boundary(*in.Began, &w.session, min(int64(len(w.units)), chunk))
+		began = *in.Began
 	}
+	w.after, err = boundary(began, &w.session, min(int64(len(w.units)), chunk))
 	return err
 }
 
