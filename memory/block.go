@@ -70,21 +70,31 @@ func speaker(e dhruva.Evidence) string {
 }
 
 // lookAlike matches what could be taken for our frame, for a chat template's
-// tokens or for a role tag.
-var lookAlike = regexp.MustCompile(`(?i)<(/?\s*(?:dhruva-memory|system|assistant|user|developer|tool)\b|\|)`)
+// tokens or for a role tag, however it is spaced, spelled or suffixed.
+var lookAlike = regexp.MustCompile(`(?i)<([\s/]*dhruva[-_\s]?memory|[\s/]*(?:system|assistant|user|developer|tool)\b|\s*[|｜])`)
 
-// quote makes a text harmless inside a block: NFC, without zero-width and
-// direction marks, look-alikes of frames broken, later lines indented.
+// quote makes a text harmless inside a block: NFC, without characters that
+// show nothing, every line break a line feed, look-alikes of frames broken,
+// later lines indented.
 func quote(text string) string {
-	text = norm.NFC.String(text)
-	text = strings.Map(func(r rune) rune {
-		if hidden(r) {
+	text = plainLines(norm.NFC.String(text))
+	text = lookAlike.ReplaceAllString(text, "‹$1")
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+}
+
+// plainLines makes every line break a line feed and takes out what shows
+// nothing, so that what looks like the beginning of a line is one.
+func plainLines(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
+			return '\n'
+		case hidden(r):
 			return -1
 		}
 		return r
 	}, text)
-	text = lookAlike.ReplaceAllString(text, "‹$1")
-	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
 
 // hidden are characters that show nothing: format characters (zero-width,

@@ -53,14 +53,12 @@ func captureInput(in CaptureInput, r *dhruva.Receipt) ledger.CaptureInput {
 	proj := in.Projection
 	last := proj.LastHuman()
 	out := ledger.CaptureInput{
-		Space: in.Prepared.Space, Generation: in.Prepared.Generation, Hint: in.Hint,
+		Space: in.Prepared.Space, Generation: in.Prepared.Generation, Began: in.Prepared.Began, Hint: in.Hint,
 		User:     ledger.Unit{Role: dhruva.RoleUser, Text: proj.Messages[last].Text},
 		Provider: r.Provider, Model: r.Model, Receipt: r, EventTime: r.CreatedAt,
 	}
+	out.Chain = humanTexts(proj)
 	for i, msg := range proj.Messages {
-		if msg.Human {
-			out.Chain = append(out.Chain, msg.Text)
-		}
 		if unit, ok := said(msg); ok && (i < last || spokenAfter(proj.Messages, last)) {
 			out.History = append(out.History, unit)
 		}
@@ -68,9 +66,20 @@ func captureInput(in CaptureInput, r *dhruva.Receipt) ledger.CaptureInput {
 	o := in.Observation
 	if o.Terminal == dhruva.TerminalCompleted && strings.TrimSpace(o.Text) != "" {
 		out.Assistant = &ledger.Unit{Role: dhruva.RoleAssistant, Text: o.Text, Interim: o.Interim, Truncated: o.Truncated,
-			NoSource: echoes(o.Text, injected(in.Prepared.Plan))}
+			NoSource: repeatsEvidence(o.Text, injected(in.Prepared.Plan)) || saysBack(o.Text, out.User.Text)}
 	}
 	return out
+}
+
+// humanTexts are the human turns of a request in order: what a conversation is
+// recognised by.
+func humanTexts(p *dhruva.Projection) (texts []string) {
+	for _, msg := range p.Messages {
+		if msg.Human {
+			texts = append(texts, msg.Text)
+		}
+	}
+	return texts
 }
 
 // said is what a resent message visibly says, if it is a human's or the
@@ -101,29 +110,48 @@ func injected(plan dhruva.Plan) (texts []string) {
 	return texts
 }
 
-// echoes reports an answer that only says back what memory put before the
-// model: every sentence of it that carries anything stands there. Such an
-// answer is kept as a turn and makes no source, so that memory does not feed
-// on itself.
-func echoes(text string, given []string) bool {
-	var shown []string
-	for _, g := range given {
-		shown = append(shown, strings.ToLower(dhruva.Normalize(g)))
-	}
-	if len(shown) == 0 {
+// repeatsEvidence reports an answer with a sentence that stands in what memory
+// put before the model. Such an answer is kept as a turn and makes no source:
+// memory must not feed on itself, and what was deleted must not live on in an
+// answer that quoted it.
+func repeatsEvidence(text string, given []string) bool {
+	if len(given) == 0 {
 		return false
 	}
-	repeated := containedIn(shown)
-	for _, s := range sentenceEnd.Split(text, -1) {
-		s = strings.Trim(strings.ToLower(dhruva.Normalize(s)), " .!?\"'`*->:")
-		if len(strings.Fields(s)) > 2 && !repeated(s) {
-			return false
-		}
-	}
-	return true
+	stands := containedIn(lowered(given))
+	return slices.ContainsFunc(claims(text), stands)
 }
 
-var sentenceEnd = regexp.MustCompile(`[.!?]\s+|\n+`)
+// saysBack reports an answer that holds nothing but what it was told.
+func saysBack(text string, told ...string) bool {
+	said, stands := claims(text), containedIn(lowered(told))
+	return len(said) > 0 && !slices.ContainsFunc(said, func(s string) bool { return !stands(s) })
+}
+
+// claims are the sentences of a text that carry something, lower case and
+// without the marks and labels around them.
+func claims(text string) (out []string) {
+	for _, s := range sentenceEnd.Split(text, -1) {
+		s = strings.Trim(strings.ToLower(dhruva.Normalize(s)), " .!?\"'`*_->:,;()[]")
+		s = leadingLabel.ReplaceAllString(s, "")
+		if len(strings.Fields(s)) > 2 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func lowered(texts []string) (out []string) {
+	for _, t := range texts {
+		out = append(out, strings.ToLower(dhruva.Normalize(t)))
+	}
+	return out
+}
+
+var (
+	sentenceEnd  = regexp.MustCompile(`[.!?]["'*_)]*\s+|\n+`)
+	leadingLabel = regexp.MustCompile(`^(?:\[?\d+\]?\s+)?[\p{L}\d_]+(?: [\p{L}\d_]+)?(?:, [\d-]+)?: `)
+)
 
 // callerFault reports errors that are about the request, not about memory.
 func callerFault(err error) bool {

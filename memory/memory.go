@@ -125,6 +125,9 @@ type Prepared struct {
 	// Capture says whether the exchange is to be captured.
 	Capture    bool
 	Generation int64
+	// Began is the state of the session that the request belongs to, when it
+	// began; nil for a new conversation.
+	Began *ledger.Began
 }
 
 // CaptureInput closes a request: what was seen of the answer, and the receipt

@@ -34,27 +34,49 @@ func (m *Memory) Prepare(ctx context.Context, in PrepareInput) (Prepared, error)
 	if lowered {
 		r.Memory = dhruva.MemoryLimitedByScope
 	}
-	if mode == ModeOff && in.Checkpoint == "" {
+	if in.Require && !mode.recalls() {
+		return Prepared{}, fmt.Errorf("%w: recall is required, and %s", dhruva.ErrDenied, whyNoRecall(p, in.Mode))
+	}
+	if mode == ModeOff {
 		return out, nil
 	}
 	return out, m.prepareInSpace(ctx, in, &out)
 }
 
+func whyNoRecall(p dhruva.Principal, asked Mode) string {
+	if !p.May(dhruva.MemoryRead) {
+		return "the key lacks " + string(dhruva.MemoryRead)
+	}
+	return "the memory mode is " + string(asked)
+}
+
 func (m *Memory) prepareInSpace(ctx context.Context, in PrepareInput, out *Prepared) error {
 	sp, err := m.SpaceOf(ctx, in.Space)
 	if err == nil {
-		out.Generation, err = m.Ledger.Generation(ctx, sp.ID)
+		err = m.begin(ctx, sp.ID, in, out)
 	}
 	switch {
 	case callerFault(err):
 		return err
 	case err != nil:
 		m.log(ctx, "memory is not reachable; forwarding unchanged", err)
+		out.Capture = false
 		return m.degrade(in, out, err)
 	}
 	out.Space, out.Receipt.Space, out.Receipt.Generation = sp.ID, sp.ID, out.Generation
-	out.Capture = out.Mode.ingests() && capturable(in.Projection)
 	return m.inject(ctx, in, out)
+}
+
+// begin captures the state that the request sees: the generation, and the
+// session that its exchange will be stored in.
+func (m *Memory) begin(ctx context.Context, space dhruva.SpaceID, in PrepareInput, out *Prepared) (err error) {
+	out.Capture = out.Mode.ingests() && capturable(in.Projection)
+	if out.Capture {
+		out.Generation, out.Began, err = m.Ledger.BeginCapture(ctx, space, in.Hint, humanTexts(in.Projection))
+	} else {
+		out.Generation, err = m.Ledger.Generation(ctx, space)
+	}
+	return err
 }
 
 // degrade records that memory did not work, and fails only who asked for it.
@@ -112,39 +134,53 @@ func capturable(p *dhruva.Projection) bool {
 	return !p.SideRequest && !p.Background && p.LastHuman() >= 0
 }
 
-// inject plans the checkpoint's block and the evidence's block.
+// inject plans the checkpoint's block and the evidence's block. Without the
+// right or the wish to recall nothing is injected, a checkpoint neither.
 func (m *Memory) inject(ctx context.Context, in PrepareInput, out *Prepared) error {
-	limits, proj := m.Limits.withDefaults(), in.Projection
-	r := &out.Receipt
-	ask := recall.Ask{Space: out.Space, TopK: limits.InjectTopK, Floor: limits.InjectFloor, Visible: visibleIn(proj)}
-	var blocks []string
-	if in.Checkpoint != "" {
-		c, err := m.Ledger.Checkpoint(ctx, in.Checkpoint)
-		if err != nil {
-			return err
-		}
-		if c.Space != out.Space {
-			return fmt.Errorf("checkpoint %s: %w in this space", in.Checkpoint, dhruva.ErrNotFound)
-		}
-		ask.Allow = m.promptSet([]dhruva.Checkpoint{c}, nil)
-		r.Checkpoint = c.Hash
-		if injectable(proj) {
-			blocks = append(blocks, m.checkpointBlock(&c, limits.CheckpointTokens))
-		}
+	if !out.Mode.recalls() {
+		return nil
 	}
-	if out.Mode.recalls() {
-		block, err := m.recallFor(ctx, in, ask, out)
-		if err != nil {
-			return err
-		}
-		if block != "" {
-			blocks = append(blocks, block)
-		}
+	ask, blocks, err := m.mounted(ctx, in, out)
+	if err != nil {
+		return err
+	}
+	block, err := m.recallFor(ctx, in, ask, out)
+	if err != nil {
+		return err
+	}
+	if block != "" {
+		blocks = append(blocks, block)
 	}
 	if len(blocks) > 0 {
-		m.plan(ctx, proj, blocks, out)
+		return m.plan(ctx, in, blocks, out)
 	}
 	return nil
+}
+
+// mounted is what a recall may see, and the block of the checkpoint that the
+// request mounts, if it mounts one.
+func (m *Memory) mounted(ctx context.Context, in PrepareInput, out *Prepared) (recall.Ask, []string, error) {
+	limits := m.Limits.withDefaults()
+	ask := recall.Ask{Space: out.Space, TopK: limits.InjectTopK, Floor: limits.InjectFloor, Visible: visibleIn(in.Projection)}
+	if in.Checkpoint == "" {
+		return ask, nil, nil
+	}
+	c, err := m.Ledger.Checkpoint(ctx, in.Checkpoint)
+	if err == nil && c.Space != out.Space {
+		err = fmt.Errorf("checkpoint %s: %w in this space", in.Checkpoint, dhruva.ErrNotFound)
+	}
+	if err == nil {
+		_, err = m.withoutHeld(ctx, &c)
+	}
+	if err != nil {
+		return ask, nil, err
+	}
+	ask.Allow = m.promptSet([]dhruva.Checkpoint{c}, nil)
+	out.Receipt.Checkpoint = c.Hash
+	if !injectable(in.Projection) {
+		return ask, nil, nil
+	}
+	return ask, []string{m.checkpointBlock(&c, limits.CheckpointTokens)}, nil
 }
 
 func injectable(p *dhruva.Projection) bool {
@@ -203,19 +239,27 @@ func stateOf(s dhruva.RecallStatus) dhruva.MemoryState {
 }
 
 // plan makes the blocks one injection, once the receipt is durable.
-func (m *Memory) plan(ctx context.Context, proj *dhruva.Projection, blocks []string, out *Prepared) {
+func (m *Memory) plan(ctx context.Context, in PrepareInput, blocks []string, out *Prepared) error {
 	r := &out.Receipt
 	text := strings.Join(blocks, "\n\n")
-	r.Tokens.Forwarded += dhruva.Estimate(text)
-	opened, err := m.Ledger.OpenReceipt(ctx, *r)
-	if err != nil {
-		m.log(ctx, "receipt could not be written; forwarding without memory", err)
-		r.Memory, r.Tokens.Forwarded, r.Tokens.Recalled = dhruva.MemorySkippedNoLedger, r.Tokens.Original, 0
-		r.Recall.Evidence, r.Recall.Sources = 0, nil
-		return
+	planned := *r
+	planned.Tokens.Forwarded += dhruva.Estimate(text)
+	if planned.Memory == dhruva.MemoryEmpty { // a checkpoint's block alone is memory too
+		planned.Memory = dhruva.MemoryRecalled
 	}
-	*r = opened
-	out.Plan.Edits = []dhruva.Edit{{Kind: dhruva.EditInject, Message: proj.Injectable, Text: text}}
+	opened, err := m.Ledger.OpenReceipt(ctx, planned)
+	if err == nil {
+		*r = opened
+		out.Plan.Edits = []dhruva.Edit{{Kind: dhruva.EditInject, Message: in.Projection.Injectable, Text: text}}
+		return nil
+	}
+	m.log(ctx, "receipt could not be written; going on without memory", err)
+	r.Memory, r.Tokens.Recalled = dhruva.MemorySkippedNoLedger, 0
+	r.Recall.Evidence, r.Recall.Sources = 0, nil
+	if in.Require {
+		return fmt.Errorf("%w: recall was required, and its receipt could not be written", dhruva.ErrUnavailable)
+	}
+	return nil
 }
 
 // query bounds a human turn to what recall takes: its end, where people put

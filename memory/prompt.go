@@ -115,18 +115,21 @@ var headings = regexp.MustCompile(`(?i)^\s*(you are continuing a conversation|ch
 
 // contained breaks lines of a text that look like headings.
 func contained(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+	lines := strings.Split(strings.TrimSpace(plainLines(text)), "\n")
 	for i, l := range lines {
-		if headings.MatchString(l) {
+		if headings.MatchString(joiners.Replace(l)) {
 			lines[i] = "  > " + l
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
+// joiners are the characters that plainLines leaves although they show nothing.
+var joiners = strings.NewReplacer("\u200c", "", "\u200d", "")
+
 // continued is a text after a label: its later lines are indented.
 func continued(text string) string {
-	first, rest, more := strings.Cut(strings.TrimSpace(text), "\n")
+	first, rest, more := strings.Cut(strings.TrimSpace(plainLines(text)), "\n")
 	if !more {
 		return first
 	}

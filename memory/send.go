@@ -21,6 +21,12 @@ func (m *Memory) Preview(ctx context.Context, in SendInput) (Preview, error) {
 // Send asks a model in a session and stores the pair of turns. onDelta, when
 // not nil, is given the reply as it comes. A failed call stores neither turn.
 func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) error) (SendResult, error) {
+	// Storing the pair needs this right; a model is not asked before it is there.
+	if p, err := dhruva.PrincipalFrom(ctx); err != nil {
+		return SendResult{}, err
+	} else if !p.May(dhruva.StateWrite) {
+		return SendResult{}, fmt.Errorf("%w: the key lacks %s", dhruva.ErrDenied, dhruva.StateWrite)
+	}
 	view, began, provider, err := m.compose(ctx, in)
 	if err != nil {
 		return SendResult{}, err
@@ -46,7 +52,7 @@ func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) er
 	// caller's patience.
 	out.Turns, err = m.Ledger.AppendExchange(context.WithoutCancel(ctx), began, ledger.Exchange{
 		User:      ledger.Unit{Role: dhruva.RoleUser, Text: in.Message},
-		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength, NoSource: echoes(reply.Text, []string{view.Prompt})},
+		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength, NoSource: repeatsEvidence(reply.Text, snippets(view.Evidence)) || saysBack(reply.Text, view.Prompt)},
 		Provider:  view.Provider, Model: view.Model, Receipt: &r,
 	})
 	if err != nil {
@@ -125,11 +131,15 @@ func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, ledger.Beg
 	if err != nil {
 		return Preview{}, ledger.Began{}, Provider{}, err
 	}
+	held, err := m.withoutHeldIn(ctx, state.Checkpoints)
+	if err != nil {
+		return Preview{}, ledger.Began{}, Provider{}, err
+	}
 	provider, model, err := m.provider(ctx, in, state.Session)
 	if err != nil {
 		return Preview{}, ledger.Began{}, Provider{}, err
 	}
-	out := Preview{Badge: state.Badge, LeftOut: state.LeftOut, Provider: provider.Name, Model: model}
+	out := Preview{Badge: state.Badge, LeftOut: leftOut(state.LeftOut, held), Provider: provider.Name, Model: model}
 	turns, left := newest(historyOf(in, state), limits.HistoryTurns, limits.HistoryTokens)
 	if err := m.recallForSend(ctx, in, &state, turns, &out); err != nil {
 		return Preview{}, ledger.Began{}, Provider{}, err
@@ -138,6 +148,24 @@ func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, ledger.Beg
 	out.Prompt, out.Sections = p.String(), p.sections
 	out.Context = used(&state, turns, left, out.Evidence, p.tokens())
 	return out, state.Began, provider, nil
+}
+
+func (m *Memory) withoutHeldIn(ctx context.Context, shown []dhruva.Checkpoint) (held int, err error) {
+	for i := range shown {
+		n, err := m.withoutHeld(ctx, &shown[i])
+		if err != nil {
+			return 0, err
+		}
+		held += n
+	}
+	return held, nil
+}
+
+func leftOut(words string, held int) string {
+	if held == 0 {
+		return words
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %d checkpoint items are held until a person releases them.", words, held))
 }
 
 func (in SendInput) validate(l Limits) error {
@@ -279,4 +307,11 @@ func used(state *ledger.Context, turns []dhruva.Turn, left int, ev []dhruva.Evid
 		c.Turns = append(c.Turns, t.Seq)
 	}
 	return c
+}
+
+func snippets(ev []dhruva.Evidence) (texts []string) {
+	for _, e := range ev {
+		texts = append(texts, e.Snippet)
+	}
+	return texts
 }

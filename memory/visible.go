@@ -2,7 +2,9 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -13,12 +15,16 @@ import (
 // recall as of a checkpoint sees: all ancestors and their source windows.
 
 // promptSet names the sources of the items and turns that a prompt may show.
+// Items are sources in the role of who saved them, so both are named.
 func (m *Memory) promptSet(shown []dhruva.Checkpoint, turns []dhruva.Turn) map[dhruva.SourceID]bool {
 	set := map[dhruva.SourceID]bool{}
 	for _, c := range shown {
 		for _, i := range c.Items {
-			if !i.Redacted {
-				set[dhruva.ContentID(m.Keys, c.Tenant, c.Space, dhruva.RoleUser, i.Text)] = true
+			if i.Redacted {
+				continue
+			}
+			for _, id := range m.itemSources(&c, i) {
+				set[id] = true
 			}
 		}
 	}
@@ -28,6 +34,62 @@ func (m *Memory) promptSet(shown []dhruva.Checkpoint, turns []dhruva.Turn) map[d
 		}
 	}
 	return set
+}
+
+// itemSources are the ids under which an item's text may be a source.
+func (m *Memory) itemSources(c *dhruva.Checkpoint, i dhruva.Item) [2]dhruva.SourceID {
+	return [2]dhruva.SourceID{
+		dhruva.ContentID(m.Keys, c.Tenant, c.Space, dhruva.RoleUser, i.Text),
+		dhruva.ContentID(m.Keys, c.Tenant, c.Space, dhruva.RoleAssistant, i.Text),
+	}
+}
+
+// withoutHeld takes the items out of a checkpoint whose text is held for a
+// person to look at: held text is neither recalled nor put into a prompt. It
+// tells how many there were.
+func (m *Memory) withoutHeld(ctx context.Context, c *dhruva.Checkpoint) (held int, err error) {
+	var kept []dhruva.Item
+	err = m.Ledger.Store.View(ctx, dhruva.SpaceScope(c.Tenant, c.Space), func(tx dhruva.Tx) error {
+		epoch, err := tx.Epoch(c.Space)
+		if err != nil {
+			return err
+		}
+		kept, held = nil, 0
+		for _, i := range c.Items {
+			isHeld, err := m.held(tx, epoch.Generation, c, i)
+			switch {
+			case err != nil:
+				return err
+			case isHeld:
+				held++
+			default:
+				kept = append(kept, i)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		c.Items = kept
+	}
+	return held, err
+}
+
+// held reports an item of whose sources none is ready and one is held.
+func (m *Memory) held(tx dhruva.Tx, generation int64, c *dhruva.Checkpoint, i dhruva.Item) (bool, error) {
+	found := false
+	for _, id := range m.itemSources(c, i) {
+		src, err := tx.Source(c.Space, generation, id)
+		switch {
+		case errors.Is(err, dhruva.ErrNotFound):
+		case err != nil:
+			return false, err
+		case src.State == dhruva.SourceReady:
+			return false, nil
+		case src.State == dhruva.SourceHeld:
+			found = true
+		}
+	}
+	return found, nil
 }
 
 // maxAncestors bounds the walk of knownAt.
@@ -48,7 +110,7 @@ func (m *Memory) knownAt(ctx context.Context, space dhruva.SpaceID, ref string) 
 	}
 	set := map[dhruva.SourceID]bool{}
 	for _, c := range line {
-		turns, err := m.Ledger.CheckpointTurns(ctx, c.Hash.String())
+		turns, err := m.windowOf(ctx, &c)
 		if err != nil {
 			return nil, err
 		}
@@ -57,4 +119,19 @@ func (m *Memory) knownAt(ctx context.Context, space dhruva.SpaceID, ref string) 
 		}
 	}
 	return set, nil
+}
+
+// windowOf reads the turns a checkpoint was drawn from. They only name what a
+// recall may find, and each find passes the gate; so the right to recall is
+// enough.
+func (m *Memory) windowOf(ctx context.Context, c *dhruva.Checkpoint) (turns []dhruva.Turn, err error) {
+	if c.Window.Session == "" {
+		return nil, nil
+	}
+	err = m.Ledger.Store.View(ctx, dhruva.SpaceScope(c.Tenant, c.Space), func(tx dhruva.Tx) error {
+		all, err := tx.ListTurns(dhruva.TurnQuery{Session: c.Window.Session, After: c.Window.Base, Through: c.Window.Through})
+		turns = slices.DeleteFunc(all, func(t dhruva.Turn) bool { return !c.Window.Contains(t) })
+		return err
+	})
+	return turns, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/llm"
@@ -21,7 +22,7 @@ func (Provider) Generate(ctx context.Context, req llm.Request) (llm.Response, er
 	if err != nil {
 		return llm.Response{}, llm.NewError("echo", 400, "invalid_request_error", err.Error(), nil)
 	}
-	res := llm.Response{Text: reply(lastUser(req.Messages), f), Model: req.Model, FinishReason: llm.FinishStop}
+	res := llm.Response{Text: reply(withoutHistory(lastUser(req.Messages)), f), Model: req.Model, FinishReason: llm.FinishStop}
 	if res.Model == "" {
 		res.Model = Model
 	}
@@ -30,6 +31,18 @@ func (Provider) Generate(ctx context.Context, req llm.Request) (llm.Response, er
 	}
 	res.OutputTokens = tokens(res.Text)
 	return res, nil
+}
+
+// withoutHistory takes the earlier turns out of a composed prompt, so that a
+// session with echo does not hold each reply in all that follow. What else the
+// prompt shows (checkpoints, evidence, the message) stays to be seen.
+func withoutHistory(prompt string) string {
+	const history, query = "\n\nRecent Conversation:\n", "\n\nUser Query:\n"
+	from, to := strings.Index(prompt, history), strings.LastIndex(prompt, query)
+	if from < 0 || to < from {
+		return prompt
+	}
+	return prompt[:from] + prompt[to:]
 }
 
 // Stream implements llm.Generator.
