@@ -44,8 +44,11 @@ type Key struct {
 	// Spaces are those the key may touch; empty means all of the tenant.
 	Spaces []SpaceID
 	// Provider binds proxied calls to one provider; "" follows the route.
-	Provider  string
-	Owner     PrincipalID
+	Provider string
+	Owner    PrincipalID
+	// Maker is the key that made this one; "" when none did. A key stands only
+	// while its makers do.
+	Maker     KeyID
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
 	RevokedAt time.Time // zero: live

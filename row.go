@@ -301,7 +301,7 @@ func (k Key) Validate() error {
 		return fmt.Errorf("%w: key: empty hash", ErrInvalid)
 	}
 	return firstError(validKey("key", string(k.Tenant), string(k.ID)),
-		ValidText("key", k.Name, k.Label, string(k.Space), k.Provider, string(k.Owner)),
+		ValidText("key", k.Name, k.Label, string(k.Space), k.Provider, string(k.Owner), string(k.Maker)),
 		validTexts("key", k.Scopes), validTexts("key", k.Spaces),
 		validTime("key", k.CreatedAt, k.ExpiresAt, k.RevokedAt))
 }

@@ -25,45 +25,65 @@ const cacheSize = 4096
 var errNoKey = fmt.Errorf("auth: key: %w", dhruva.ErrUnauthenticated)
 
 // Authenticate turns a key's text into the Principal it acts as. Malformed,
-// unknown, expired and revoked keys are the same ErrUnauthenticated; a store
-// that cannot be asked is ErrUnavailable, never a yes.
+// unknown, expired and revoked keys, and keys whose makers were revoked or have
+// expired, are the same ErrUnauthenticated; a store that cannot be asked is ErrUnavailable, never a yes.
 func (k *Keys) Authenticate(ctx context.Context, credential string) (dhruva.Principal, error) {
 	if _, err := ParseKey(credential); err != nil {
 		return dhruva.Principal{}, errNoKey
 	}
 	digest, now := [sha256.Size]byte(k.digest(credential)), k.now()
-	key, hit, epoch := k.cache.lookup(digest, now)
+	found, hit, epoch := k.cache.lookup(digest, now)
 	if !hit {
 		var err error
-		if key, err = k.find(ctx, digest[:]); err != nil {
+		if found, err = k.find(ctx, digest[:], now); err != nil {
 			return dhruva.Principal{}, err
 		}
-		k.cache.keep(digest, key, now, epoch)
+		k.cache.keep(digest, found, now, epoch)
 	}
 	// The comparison is made again although the row was found by it: an index
 	// that compares otherwise must not decide who somebody is.
-	if same := hmac.Equal(key.Hash, digest[:]); !same || !live(key, now) {
+	if same := hmac.Equal(found.key.Hash, digest[:]); !same || !found.stands(now) {
 		return dhruva.Principal{}, errNoKey
 	}
-	return principal(key), nil
+	return principal(found.key), nil
 }
 
-// find reads the key row; the zero Key when there is none.
-func (k *Keys) find(ctx context.Context, digest []byte) (dhruva.Key, error) {
-	var key dhruva.Key
-	err := k.Store.View(ctx, dhruva.SystemScope(), func(tx dhruva.Tx) (err error) {
-		key, err = tx.KeyByHash(digest)
+// lineage is a key with all that must stand for it to stand.
+type lineage struct {
+	key    dhruva.Key
+	makers []dhruva.Key
+	// broken: a maker is missing, or there are more than maxMakers.
+	broken bool
+}
+
+func (f lineage) stands(now time.Time) bool {
+	dead := func(key dhruva.Key) bool { return !live(key, now) }
+	return f.key.ID != "" && !f.broken && !dead(f.key) && !slices.ContainsFunc(f.makers, dead)
+}
+
+// find reads the key row and those of its makers; nothing when there is none.
+// Makers are read only for a key that stands by itself, so that all wrong keys
+// cost one read.
+func (k *Keys) find(ctx context.Context, digest []byte, now time.Time) (found lineage, err error) {
+	err = k.Store.View(ctx, dhruva.SystemScope(), func(tx dhruva.Tx) (err error) {
+		found.key, err = tx.KeyByHash(digest)
 		return err
 	})
+	if err == nil && found.key.Maker != "" && live(found.key, now) {
+		err = k.Store.View(ctx, dhruva.TenantScope(found.key.Tenant), func(tx dhruva.Tx) (err error) {
+			found, err = ancestry(tx, found.key)
+			return err
+		})
+	}
 	switch {
 	case errors.Is(err, dhruva.ErrNotFound):
-		return dhruva.Key{}, nil
+		return lineage{}, nil
 	case errors.Is(err, dhruva.ErrUnavailable):
-		return dhruva.Key{}, fmt.Errorf("auth: key lookup: %w", err)
+		return lineage{}, fmt.Errorf("auth: key lookup: %w", err)
 	case err != nil:
-		return dhruva.Key{}, fmt.Errorf("auth: key lookup: %w: %v", dhruva.ErrUnavailable, err)
+		return lineage{}, fmt.Errorf("auth: key lookup: %w: %v", dhruva.ErrUnavailable, err)
 	}
-	return key, nil
+	return found, nil
 }
 
 // principal is who a key acts as: its owner, with the key's rights.
@@ -84,8 +104,8 @@ type cache struct {
 }
 
 type entry struct {
-	key dhruva.Key
-	at  time.Time
+	lineage
+	at time.Time
 }
 
 // fresh is false after CacheTTL, and when the clock was set back.
@@ -95,17 +115,17 @@ func (e entry) fresh(now time.Time) bool {
 }
 
 // lookup also gives the epoch, which keep wants back.
-func (c *cache) lookup(digest [sha256.Size]byte, now time.Time) (dhruva.Key, bool, uint64) {
+func (c *cache) lookup(digest [sha256.Size]byte, now time.Time) (lineage, bool, uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.entries[digest]
-	return e.key, ok && e.fresh(now), c.epoch
+	return e.lineage, ok && e.fresh(now), c.epoch
 }
 
-// keep remembers a live key, unless something was revoked since the epoch: the
-// row may have been read before that.
-func (c *cache) keep(digest [sha256.Size]byte, key dhruva.Key, now time.Time, epoch uint64) {
-	if key.ID == "" || !live(key, now) {
+// keep remembers a key that stands, unless something was revoked since the
+// epoch: the rows may have been read before that.
+func (c *cache) keep(digest [sha256.Size]byte, found lineage, now time.Time, epoch uint64) {
+	if !found.stands(now) {
 		return
 	}
 	c.mu.Lock()
@@ -116,7 +136,7 @@ func (c *cache) keep(digest [sha256.Size]byte, key dhruva.Key, now time.Time, ep
 	if c.entries == nil || len(c.entries) >= cacheSize {
 		c.entries = map[[sha256.Size]byte]entry{}
 	}
-	c.entries[digest] = entry{key, now}
+	c.entries[digest] = entry{found, now}
 }
 
 // forget drops everything; revocations are rare.

@@ -35,8 +35,11 @@ func LocalPrincipal() dhruva.Principal {
 // and in several processes at once. The file decides: when it is missing a new
 // key is made; a key in it that the store does not know (a new store in an old
 // directory, or a crash half-way) is given to the store; both end the keys that
-// earlier Bootstraps made. A key in it that was revoked stays revoked: remove
-// the file to have a new one. A file that holds no key is ErrInvalid.
+// earlier Bootstraps made. A key that is ended so hands over to the new one, and
+// the keys that it made stand on; one that was revoked ends them (see Revoke), so
+// a leaked administrator key is revoked first and replaced then. A key in the
+// file that was revoked stays revoked: remove the file to have a new one. A file
+// that holds no key is ErrInvalid.
 func (k *Keys) Bootstrap(ctx context.Context, dir string) error {
 	secret, err := adminKey(filepath.Join(dir, AdminKeyFile))
 	if err != nil {
@@ -100,13 +103,21 @@ func installAdmin(tx dhruva.Tx, row dhruva.Key) error {
 	if !errors.Is(err, dhruva.ErrNotFound) {
 		return err
 	}
-	if err := revokeAdmins(tx, row.CreatedAt); err != nil {
+	if err := replaceAdmins(tx, row.ID, row.CreatedAt); err != nil {
 		return err
 	}
 	return tx.PutKey(row)
 }
 
-func revokeAdmins(tx dhruva.Tx, now time.Time) error {
+// administrator reports whether Bootstrap made a key; the name is kept for it.
+func administrator(key dhruva.Key) bool {
+	return key.Name == adminKeyName && key.Owner == LocalOwner
+}
+
+// replaceAdmins ends the live administrator keys in favour of a new one. Those
+// that were replaced before hand over to it too, so that a handing over is never
+// more than one step. A revoked one hands over to nobody.
+func replaceAdmins(tx dhruva.Tx, by dhruva.KeyID, now time.Time) error {
 	page := dhruva.Page{Limit: 1000}
 	for {
 		keys, err := tx.ListKeys(page)
@@ -114,13 +125,27 @@ func revokeAdmins(tx dhruva.Tx, now time.Time) error {
 			return err
 		}
 		for _, key := range keys {
-			if key.Name != adminKeyName || key.Owner != LocalOwner {
-				continue
-			}
-			if err := revoke(tx, key.ID, now); err != nil {
+			if err := replaceAdmin(tx, key, by, now); err != nil {
 				return err
 			}
 		}
 		page.After = string(keys[len(keys)-1].ID)
 	}
+}
+
+// revokedAdmin: a person ended it, no successor did.
+func revokedAdmin(key dhruva.Key) bool { return !key.RevokedAt.IsZero() && key.Maker == "" }
+
+func replaceAdmin(tx dhruva.Tx, key dhruva.Key, by dhruva.KeyID, now time.Time) error {
+	if !administrator(key) {
+		return nil
+	}
+	if at, err := makerOf(tx, dhruva.Key{Maker: key.ID}); err != nil || revokedAdmin(at) {
+		return err
+	}
+	key.Maker = by
+	if key.RevokedAt.IsZero() {
+		key.RevokedAt = now
+	}
+	return tx.PutKey(key)
 }

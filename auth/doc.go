@@ -15,8 +15,9 @@
 //     credential that does not stand is always the same ErrUnauthenticated.
 //  3. A key never exceeds its maker: not in rights, spaces, provider, lifetime
 //     or tenant, and a test key makes test keys only. Rights are a closed list.
+//     Only a holder of admin makes keys.
 //  4. Revocation holds from the moment Revoke returns, in this process; another
-//     process notices within CacheTTL.
+//     process notices within CacheTTL. A key stands only while all its makers do.
 //  5. The master key file is readable by its owner only, or it is refused.
 //  6. A credential comes from three headers and from nowhere else: not from
 //     the query, not from cookies.

@@ -52,14 +52,18 @@ type KeyInput struct {
 	Test bool
 }
 
-// Create makes a key for the principal in ctx, who must hold every right it
-// gives. The Secret is shown here and never again. More than the maker holds is
-// ErrDenied; a space that does not exist, or that the maker does not reach, is
+// Create makes a key for the principal in ctx, who needs admin: over the whole
+// tenant, or over the spaces that the key may touch. The key stands only while
+// the maker's does. The Secret is shown here and never again. More than the maker
+// holds is ErrDenied; a space that does not exist, or that the maker does not reach, is
 // ErrNotFound; anything that can never be a key is ErrInvalid.
 func (k *Keys) Create(ctx context.Context, in KeyInput) (dhruva.Key, Secret, error) {
 	p, err := dhruva.PrincipalFrom(ctx)
 	if err != nil {
 		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w", err)
+	}
+	if !p.May(dhruva.Admin) {
+		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w: making keys needs %s", dhruva.ErrDenied, dhruva.Admin)
 	}
 	now := k.now()
 	key, err := newKey(p, in, now)
@@ -111,7 +115,7 @@ func public(key dhruva.Key) dhruva.Key {
 func newKey(p dhruva.Principal, in KeyInput, now time.Time) (dhruva.Key, error) {
 	key := dhruva.Key{
 		Tenant: p.Tenant, ID: dhruva.KeyID(dhruva.NewID()), Owner: p.ID, Name: in.Name,
-		Test: in.Test, Space: in.Space, CreatedAt: now, ExpiresAt: dhruva.Micros(in.ExpiresAt),
+		Maker: p.Key, Test: in.Test, Space: in.Space, CreatedAt: now, ExpiresAt: dhruva.Micros(in.ExpiresAt),
 	}
 	if err := checkName(in.Name); err != nil {
 		return key, err
@@ -120,7 +124,7 @@ func newKey(p dhruva.Principal, in KeyInput, now time.Time) (dhruva.Key, error) 
 		return key, fmt.Errorf("%w: the key would have expired already", dhruva.ErrInvalid)
 	}
 	var err error
-	if key.Scopes, err = grant(p, in.Scopes); err != nil {
+	if key.Scopes, err = grant(in.Scopes); err != nil {
 		return key, err
 	}
 	if key.Spaces, err = reach(p, in); err != nil {
@@ -143,18 +147,15 @@ func checkName(name string) error {
 	return nil
 }
 
-// grant checks rights against the closed list and the maker's own, and puts
-// them in the list's order.
-func grant(p dhruva.Principal, asked []dhruva.KeyScope) ([]dhruva.KeyScope, error) {
+// grant checks rights against the closed list and puts them in its order. The
+// maker's own need no look: admin holds all of them.
+func grant(asked []dhruva.KeyScope) ([]dhruva.KeyScope, error) {
 	if len(asked) == 0 {
 		return nil, fmt.Errorf("%w: a key needs at least one scope of: %s", dhruva.ErrInvalid, scopeList())
 	}
 	for _, s := range asked {
 		if !slices.Contains(dhruva.KeyScopes(), s) {
 			return nil, fmt.Errorf("%w: unknown scope %.40q; the scopes are: %s", dhruva.ErrInvalid, s, scopeList())
-		}
-		if !p.May(s) {
-			return nil, fmt.Errorf("%w: %s cannot be given by a key that does not hold it", dhruva.ErrDenied, s)
 		}
 	}
 	return slices.DeleteFunc(dhruva.KeyScopes(), func(s dhruva.KeyScope) bool { return !slices.Contains(asked, s) }), nil
@@ -211,13 +212,13 @@ func provider(p dhruva.Principal, in KeyInput) (string, error) {
 	return name, checkName(name)
 }
 
-// underMaker checks what only the store knows: that the maker's own key still
-// stands and how long, and that the named spaces exist.
+// underMaker checks what only the store knows: that the maker's own key and
+// those above it still stand and how long, and that the named spaces exist.
 func underMaker(tx dhruva.Tx, p dhruva.Principal, key dhruva.Key, now time.Time) (dhruva.Key, error) {
 	if p.Key != "" {
-		maker, err := tx.Key(p.Key)
-		if err != nil || !live(maker, now) {
-			return key, fmt.Errorf("maker: %w", dhruva.ErrUnauthenticated)
+		maker, err := standingMaker(tx, key, now)
+		if err != nil {
+			return key, err
 		}
 		if key.ExpiresAt.IsZero() {
 			key.ExpiresAt = maker.ExpiresAt
@@ -267,9 +268,10 @@ func (k *Keys) List(ctx context.Context, page dhruva.Page) ([]dhruva.Key, error)
 	return keys, nil
 }
 
-// Revoke ends a key of the tenant, at once in this process. It needs admin over
-// the whole tenant, but a key may always revoke itself. Revoking twice is no
-// error.
+// Revoke ends a key of the tenant, and with it every key that it made, and that
+// those made, at once in this process. Their rows stay as they are: a key is
+// refused because a maker of it is revoked. It needs admin over the whole
+// tenant, but a key may always revoke itself. Revoking twice is no error.
 func (k *Keys) Revoke(ctx context.Context, id dhruva.KeyID) error {
 	p, err := dhruva.PrincipalFrom(ctx)
 	if err != nil {
@@ -289,10 +291,16 @@ func (k *Keys) Revoke(ctx context.Context, id dhruva.KeyID) error {
 
 func revoke(tx dhruva.Tx, id dhruva.KeyID, now time.Time) error {
 	key, err := tx.Key(id)
-	if err != nil || !key.RevokedAt.IsZero() {
+	handedOver := administrator(key) && key.Maker != ""
+	if err != nil || !key.RevokedAt.IsZero() && !handedOver {
 		return err
 	}
-	key.RevokedAt = now
+	if handedOver { // a replaced one may be revoked still: then what it made ends
+		key.Maker = ""
+	}
+	if key.RevokedAt.IsZero() {
+		key.RevokedAt = now
+	}
 	return tx.PutKey(key)
 }
 

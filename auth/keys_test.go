@@ -161,9 +161,10 @@ func TestCVE2026_47101_AKeyNeverExceedsItsMaker(t *testing.T) {
 	r.space(t, auth.LocalTenant, "s1", "s2", "s3")
 	r.space(t, "other", "foreign")
 	limited, _ := r.make(t, owner(), auth.KeyInput{
-		Scopes: []dhruva.KeyScope{dhruva.MemoryRead, dhruva.ProxyUse}, Spaces: []dhruva.SpaceID{"s1", "s2"},
+		Scopes: []dhruva.KeyScope{dhruva.Admin}, Spaces: []dhruva.SpaceID{"s1", "s2"},
 		Provider: "openai", ExpiresAt: r.clock.now().Add(time.Hour),
 	})
+	reader, _ := r.make(t, owner(), auth.KeyInput{Scopes: []dhruva.KeyScope{dhruva.MemoryRead, dhruva.ProxyUse}})
 	test, _ := r.make(t, owner(), auth.KeyInput{Scopes: dhruva.KeyScopes(), Test: true})
 	read := []dhruva.KeyScope{dhruva.MemoryRead}
 	for _, c := range []struct {
@@ -174,8 +175,11 @@ func TestCVE2026_47101_AKeyNeverExceedsItsMaker(t *testing.T) {
 	}{
 		{"subset", limited, auth.KeyInput{Scopes: read, Space: "s1"}, nil},
 		{"inherits spaces", limited, auth.KeyInput{Scopes: read}, nil},
-		{"more rights", limited, auth.KeyInput{Scopes: []dhruva.KeyScope{dhruva.MemoryRead, dhruva.MemoryWrite}}, dhruva.ErrDenied},
-		{"admin", limited, auth.KeyInput{Scopes: []dhruva.KeyScope{dhruva.Admin}}, dhruva.ErrDenied},
+		{"admin of the same spaces", limited, auth.KeyInput{Scopes: []dhruva.KeyScope{dhruva.Admin}}, nil},
+		{"more rights", reader, auth.KeyInput{Scopes: []dhruva.KeyScope{dhruva.MemoryRead, dhruva.MemoryWrite}}, dhruva.ErrDenied},
+		{"its own rights without admin", reader, auth.KeyInput{Scopes: read}, dhruva.ErrDenied},
+		{"in a space without admin", reader, auth.KeyInput{Scopes: read, Space: "s1"}, dhruva.ErrDenied},
+		{"admin", reader, auth.KeyInput{Scopes: []dhruva.KeyScope{dhruva.Admin}}, dhruva.ErrDenied},
 		{"unknown right", limited, auth.KeyInput{Scopes: []dhruva.KeyScope{"/*"}}, dhruva.ErrInvalid},
 		{"unknown right by the owner", auth.LocalPrincipal(), auth.KeyInput{Scopes: []dhruva.KeyScope{"*"}}, dhruva.ErrInvalid},
 		{"right in another case", auth.LocalPrincipal(), auth.KeyInput{Scopes: []dhruva.KeyScope{"Admin"}}, dhruva.ErrInvalid},

@@ -3,21 +3,21 @@ package sqlstore
 import "github.com/dhruva-memory/dhruva"
 
 const (
-	keyColumns      = "tenant, id, hash, name, label, test, scopes, space, spaces, provider, owner, created_at, expires_at, revoked_at"
+	keyColumns      = "tenant, id, hash, name, label, test, scopes, space, spaces, provider, owner, maker, created_at, expires_at, revoked_at"
 	selectKeys      = "SELECT " + keyColumns + " FROM keys WHERE "
 	selectKeyByHash = selectKeys + "hash = $1"
 	selectKey       = selectKeys + "tenant = $1 AND id = $2"
 	listKeys        = selectKeys + "tenant = $1 AND id > $2 ORDER BY id LIMIT $3"
-	upsertKey       = "INSERT INTO keys (" + keyColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+	upsertKey       = "INSERT INTO keys (" + keyColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT (tenant, id) DO UPDATE SET hash = excluded.hash, name = excluded.name, label = excluded.label,
 		test = excluded.test, scopes = excluded.scopes, space = excluded.space, spaces = excluded.spaces,
-		provider = excluded.provider, owner = excluded.owner, created_at = excluded.created_at,
+		provider = excluded.provider, owner = excluded.owner, maker = excluded.maker, created_at = excluded.created_at,
 		expires_at = excluded.expires_at, revoked_at = excluded.revoked_at`
 )
 
 func scanKey(r scanner) (row dhruva.Key, err error) {
 	return row, r.Scan(&row.Tenant, &row.ID, &row.Hash, &row.Name, &row.Label, &row.Test, document{&row.Scopes}, &row.Space,
-		document{&row.Spaces}, &row.Provider, &row.Owner, micros{&row.CreatedAt}, micros{&row.ExpiresAt}, micros{&row.RevokedAt})
+		document{&row.Spaces}, &row.Provider, &row.Owner, &row.Maker, micros{&row.CreatedAt}, micros{&row.ExpiresAt}, micros{&row.RevokedAt})
 }
 
 func (t *tx) KeyByHash(h []byte) (dhruva.Key, error) {
@@ -52,7 +52,7 @@ func (t *tx) PutKey(row dhruva.Key) error {
 	}
 	row = row.Canonical()
 	_, err = t.exec("put key", upsertKey, string(row.Tenant), string(row.ID), row.Hash, row.Name, row.Label, flag(row.Test),
-		asJSON(row.Scopes), string(row.Space), asJSON(row.Spaces), row.Provider, string(row.Owner),
+		asJSON(row.Scopes), string(row.Space), asJSON(row.Spaces), row.Provider, string(row.Owner), string(row.Maker),
 		row.CreatedAt.UnixMicro(), optional(row.ExpiresAt), optional(row.RevokedAt))
 	return err
 }

@@ -515,6 +515,7 @@ func testBadRows(f *fixture) {
 			tx.PutReceipt(dhruva.Receipt{Tenant: "t1", ID: "r", Recall: dhruva.RecallAccount{Note: text}}),
 			tx.PutReceipt(dhruva.Receipt{Tenant: "t1", ID: "r", TurnIDs: []dhruva.TurnID{dhruva.TurnID(text)}}),
 			tx.PutKey(dhruva.Key{Tenant: "t1", ID: "k", Hash: []byte{1}, Scopes: []dhruva.KeyScope{dhruva.KeyScope(text)}}),
+			tx.PutKey(dhruva.Key{Tenant: "t1", ID: "k", Hash: []byte{1}, Maker: dhruva.KeyID(text)}),
 			tx.PutChain(dhruva.Chain{Space: "a", Session: dhruva.SessionID(text)}),
 			tx.BindHint("a", digest("h"), dhruva.SessionID(text)),
 		}

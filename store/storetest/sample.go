@@ -100,7 +100,7 @@ func fullReceipt() dhruva.Receipt {
 func fullKey() dhruva.Key {
 	return dhruva.Key{Tenant: "t1", ID: "key", Hash: []byte{0, 1, 2}, Name: "name", Label: "label", Test: true,
 		Scopes: []dhruva.KeyScope{dhruva.MemoryRead, dhruva.ProxyUse}, Space: "a", Spaces: []dhruva.SpaceID{"a", "b"},
-		Provider: "provider", Owner: "owner", CreatedAt: at(1), ExpiresAt: at(2), RevokedAt: at(3)}
+		Provider: "provider", Owner: "owner", Maker: "maker", CreatedAt: at(1), ExpiresAt: at(2), RevokedAt: at(3)}
 }
 
 // session and turn are small rows of a space.

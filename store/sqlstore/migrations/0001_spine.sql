@@ -231,6 +231,7 @@ CREATE TABLE keys (
   spaces     TEXT NOT NULL,
   provider   TEXT NOT NULL,
   owner      TEXT NOT NULL,
+  maker      TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
   revoked_at INTEGER,
