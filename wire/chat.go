@@ -2,7 +2,6 @@ package wire
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -45,10 +44,7 @@ func (p *parser) chatMessage(raw *rawMessage, m *dhruva.Message, a *anchor) {
 		for _, lit := range p.calls {
 			ids = addPrint(ids, printCall, p.str(lit))
 		}
-		assistant(m, cleanChat, ids)
-		for _, part := range m.Parts { // reasoning inside the text
-			m.Protected = m.Protected || len(stripThinking(part.Text)) != len(part.Text)
-		}
+		assistant(m, ids)
 	case p.is(raw.role, "system"), p.is(raw.role, "developer"):
 		m.Role, m.Protected = dhruva.RoleSystem, true
 		p.noteSystem(raw)
@@ -72,7 +68,3 @@ func (p *parser) noteSystem(raw *rawMessage) {
 }
 
 func (p *parser) isChatText(typ span) bool { return p.is(typ, "text") }
-
-func cleanChat(text string) string {
-	return strings.TrimSpace(cleanAssistant(stripThinking(text)))
-}

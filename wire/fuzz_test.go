@@ -218,16 +218,20 @@ func FuzzStrip(f *testing.F) {
 	f.Add("<dhruva-<dhruva-memory></dhruva-memory>memory> <system-reminder>x</system-reminder>")
 	f.Add("<think>a</think>b</think>")
 	f.Fuzz(func(t *testing.T, text string) {
-		clean, blocks := StripBlocks(text)
-		if again, more := StripBlocks(clean); again != clean || len(more) != 0 {
-			t.Fatalf("%q strips to %q, which strips to %q", text, clean, again)
+		for _, kinds := range []tagKind{kindBlock, kindScaffold, kindThinking, notUser, notAssistant} {
+			once, found := strip(kinds, text)
+			if again, more := strip(kinds, once); again != once || more != 0 {
+				t.Fatalf("%q strips to %q, which strips to %q", text, once, again)
+			}
+			if found == 0 && once != text {
+				t.Fatalf("%q changed to %q without a tag", text, once)
+			}
 		}
-		if len(blocks) == 0 && clean != text {
-			t.Fatalf("%q changed to %q without a block", text, clean)
+		half := len(text) / 2
+		parts := []dhruva.Part{{Text: text[:half]}, {Text: text[half:]}}
+		words, _ := said(notUser, parts)
+		if again, found := said(notUser, []dhruva.Part{{Text: words}}); again != words || found != 0 {
+			t.Fatalf("%+v cleans to %q, which cleans to %q", parts, words, again)
 		}
-		if s := StripScaffolding(text); len(s) > len(text) {
-			t.Fatal("scaffolding grew")
-		}
-		stripThinking(text)
 	})
 }

@@ -48,7 +48,7 @@ func (p *parser) messagesMessage(raw *rawMessage, m *dhruva.Message, a *anchor) 
 		p.user(raw, m, a, "text")
 	case p.is(raw.role, "assistant"):
 		p.visible(raw, m, p.isMessagesText, block)
-		assistant(m, cleanAssistant, ids)
+		assistant(m, ids)
 	case p.is(raw.role, "system"):
 		m.Role, m.Protected = dhruva.RoleSystem, true
 	default:

@@ -131,7 +131,9 @@ func (o *observer) conclude() (seen dhruva.Observation) {
 		}
 	}
 	seen = o.sink.finish()
-	seen.Text, _ = StripBlocks(seen.Text)
+	if text, found := strip(notAssistant, seen.Text); found != 0 {
+		seen.Text = strings.TrimRight(text, " \t\r\n")
+	}
 	seen.FinishReason, seen.ResponseID = clip(seen.FinishReason), clip(seen.ResponseID)
 	seen.Overflow = o.over
 	if seen.Terminal == "" && !o.over {

@@ -10,16 +10,13 @@ import (
 // Observe looks at a Chat answer; an answer of Responses shape on the Chat
 // route is read as such.
 func (d chat) Observe(contentType, contentEncoding string) Observer {
-	s := &chatSink{responses: newResponsesSink(d.limits)}
-	s.text.limit = d.limits.Capture
-	s.think = thinkFilter{emit: s.text.add, reset: s.text.reset}
+	s := &chatSink{responses: newResponsesSink(d.limits), text: newSpeech(d.limits.Capture)}
 	return newObserver(d.limits, s, contentType, contentEncoding)
 }
 
 // chatSink collects content of choice 0.
 type chatSink struct {
-	text      capture
-	think     thinkFilter
+	text      *speech
 	responses *responsesSink // for answers of that shape
 	foreign   bool
 	done      bool // [DONE]
@@ -91,7 +88,7 @@ func (s *chatSink) take(name string, data []byte, whole bool) {
 
 func (s *chatSink) choice(sc *scanner, c *chatChoice) {
 	for _, lit := range c.texts {
-		s.think.add(s.text.unescape(lit.of(sc.b)))
+		s.text.literal(lit.of(sc.b))
 	}
 	s.calls = s.calls || c.calls
 	for _, lit := range c.ids {
@@ -106,12 +103,7 @@ func (s *chatSink) finish() dhruva.Observation {
 	if s.foreign {
 		return s.responses.finish()
 	}
-	s.think.add(s.text.flush())
-	s.think.close()
 	text, cut := s.text.text()
-	if s.think.touched {
-		text = strings.TrimLeft(text, " \t\r\n")
-	}
 	seen := dhruva.Observation{
 		Text: text, Truncated: cut || s.finished == "length",
 		Interim:      s.calls && text != "",

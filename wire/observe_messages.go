@@ -30,7 +30,7 @@ type messagesSink struct {
 // seenBlock is one content block. text is set for text blocks only, so that a
 // text delta for any other block has nowhere to go.
 type seenBlock struct {
-	text  *capture
+	text  *speech
 	kind  string // of the fingerprint
 	print string
 	call  bool
@@ -125,7 +125,7 @@ func (s *messagesSink) open(sc *scanner, index int, v *blockView) {
 			s.cut = true
 			return
 		}
-		b.text = &capture{limit: s.limit}
+		b.text = newSpeech(s.limit)
 		b.add(sc, v.text)
 	case typ == "thinking":
 		b.sign(printSig, sc.str(v.signature))
@@ -139,7 +139,7 @@ func (s *messagesSink) open(sc *scanner, index int, v *blockView) {
 
 func (b *seenBlock) add(sc *scanner, lit span) {
 	if b.text != nil && lit.ok() {
-		b.text.add(b.text.unescape(lit.of(sc.b)))
+		b.text.literal(lit.of(sc.b))
 	}
 }
 
@@ -175,7 +175,6 @@ func (s *messagesSink) finish() dhruva.Observation {
 		if b.text == nil {
 			continue
 		}
-		b.text.add(b.text.flush())
 		text, cut := b.text.text()
 		s.cut = s.cut || cut
 		if text != "" && out.total > 0 {

@@ -33,7 +33,7 @@ type seenItem struct {
 	speaks     bool
 	commentary bool
 	call       bool
-	parts      map[int]*capture
+	parts      map[int]*speech
 	prints     []string
 }
 
@@ -77,7 +77,7 @@ func (s *responsesSink) event(name string, data []byte) {
 		s.item(sc, e.output, &e.item)
 	case "response.output_text.delta":
 		if c := s.part(e.output, e.content); c != nil && e.delta.ok() {
-			c.add(c.unescape(e.delta.of(sc.b)))
+			c.literal(e.delta.of(sc.b))
 		}
 	case "response.output_text.done":
 		if c := s.part(e.output, e.content); c != nil && e.text.ok() {
@@ -146,7 +146,7 @@ func (s *responsesSink) item(sc *scanner, index int, v *itemView) {
 			s.cut = true
 			return
 		}
-		it = &seenItem{parts: map[int]*capture{}}
+		it = &seenItem{parts: map[int]*speech{}}
 		s.items[index] = it
 	}
 	typ := sc.str(v.typ)
@@ -172,7 +172,7 @@ func (s *responsesSink) item(sc *scanner, index int, v *itemView) {
 
 // part returns where the text of a content part goes, or nil when the item is
 // not known to be the assistant speaking.
-func (s *responsesSink) part(output, content int) *capture {
+func (s *responsesSink) part(output, content int) *speech {
 	it := s.items[output]
 	if it == nil || !it.speaks {
 		return nil
@@ -184,7 +184,7 @@ func (s *responsesSink) part(output, content int) *capture {
 			return nil
 		}
 		s.texts++
-		c = &capture{limit: s.limit}
+		c = newSpeech(s.limit)
 		it.parts[content] = c
 	}
 	return c
@@ -230,7 +230,6 @@ func (s *responsesSink) itemTexts(it *seenItem) []string {
 	var texts []string
 	for _, index := range sortedKeys(it.parts) {
 		c := it.parts[index]
-		c.add(c.flush())
 		text, cut := c.text()
 		s.cut = s.cut || cut
 		texts = append(texts, text)

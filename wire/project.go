@@ -74,39 +74,15 @@ func (p *parser) textPart(lit span) dhruva.Part {
 	return dhruva.Part{Start: lit.start, End: lit.end, Text: p.str(lit)}
 }
 
-// said sets the Text of a message from its parts, each cleaned.
-func said(m *dhruva.Message, clean func(string) string) {
-	if len(m.Parts) == 1 {
-		m.Text = clean(m.Parts[0].Text)
-		return
-	}
-	texts := make([]string, 0, len(m.Parts))
-	for _, part := range m.Parts {
-		if t := clean(part.Text); t != "" {
-			texts = append(texts, t)
-		}
-	}
-	m.Text = strings.Join(texts, "\n")
-}
+// What is taken out of the words of a person, and of an assistant.
+const (
+	notUser      = kindBlock | kindScaffold
+	notAssistant = kindBlock | kindThinking
+)
 
-func cleanUser(text string) string {
-	text, _ = StripBlocks(text)
-	return strings.TrimSpace(StripScaffolding(text))
-}
-
-// scaffolded reports text that capture would not store, so that removing the
-// message would lose it.
-func scaffolded(m *dhruva.Message) bool {
-	for _, part := range m.Parts {
-		if len(StripScaffolding(part.Text)) != len(part.Text) {
-			return true
-		}
-	}
-	return false
-}
-
+// cleanAssistant is what an assistant said in one text.
 func cleanAssistant(text string) string {
-	text, _ = StripBlocks(text)
+	text, _ = strip(notAssistant, text)
 	return strings.TrimSpace(text)
 }
 
@@ -114,9 +90,11 @@ func cleanAssistant(text string) string {
 // text could be appended.
 func (p *parser) user(raw *rawMessage, m *dhruva.Message, a *anchor, partType string) {
 	m.Role = dhruva.RoleUser
-	said(m, cleanUser)
+	text, found := said(notUser, m.Parts)
+	m.Text = text
 	m.Human = m.Text != "" && !m.ToolResult
-	m.Protected = m.Protected || !m.Human || scaffolded(m)
+	// Scaffolding is not stored, so that removing the message would lose it.
+	m.Protected = m.Protected || !m.Human || found&kindScaffold != 0
 	switch {
 	case raw.form == formString:
 		*a = anchor{form: formString, at: raw.content.end - 1}
@@ -127,16 +105,18 @@ func (p *parser) user(raw *rawMessage, m *dhruva.Message, a *anchor, partType st
 
 // assistant finishes an assistant message. ids identify it for sticky replay;
 // without any, its text does.
-func assistant(m *dhruva.Message, clean func(string) string, ids []string) {
+func assistant(m *dhruva.Message, ids []string) {
 	m.Role = dhruva.RoleAssistant
-	said(m, clean)
+	text, found := said(notAssistant, m.Parts)
+	m.Text = text
+	m.Protected = m.Protected || found&kindThinking != 0 // reasoning inside the text
 	m.Fingerprints = ids
 	if len(ids) == 0 {
 		texts := make([]string, len(m.Parts))
 		for i, part := range m.Parts {
 			texts[i] = part.Text
 		}
-		m.Fingerprints = textFingerprint(clean(strings.Join(texts, "")))
+		m.Fingerprints = textFingerprint(cleanAssistant(strings.Join(texts, "")))
 	}
 }
 

@@ -59,7 +59,7 @@ func (p *parser) responsesMessage(raw *rawMessage, m *dhruva.Message, a *anchor)
 		p.user(raw, m, a, "input_text")
 	case p.is(raw.role, "assistant"):
 		p.visible(raw, m, p.isOutputText, func(*rawPart) {})
-		assistant(m, cleanAssistant, nil)
+		assistant(m, nil)
 	case p.is(raw.role, "system"), p.is(raw.role, "developer"):
 		m.Role, m.Protected = dhruva.RoleSystem, true
 		p.noteSystem(raw)

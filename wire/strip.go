@@ -1,18 +1,12 @@
 package wire
 
 import (
+	"bytes"
 	"strings"
-)
+	"unicode/utf8"
 
-// scaffolds are the elements that harnesses put into user text. They are
-// matched exactly as the harnesses write them.
-var scaffolds = [...]string{
-	"system-reminder", "command-name", "command-message", "command-args",
-	"local-command-stdout", "local-command-stderr", "local-command-caveat",
-	"bash-input", "bash-stdout", "bash-stderr", "task-notification",
-	"environment_context", "user_instructions", "INSTRUCTIONS",
-	"turn_aborted", "user_shell_command",
-}
+	"github.com/dhruva-memory/dhruva"
+)
 
 // scaffoldLines open a first line that a harness wrote without any element.
 var scaffoldLines = [...]string{
@@ -23,246 +17,361 @@ var scaffoldLines = [...]string{
 
 // StripScaffolding removes what a harness, not a person, put into user text:
 // whole <system-reminder>, slash-command, <environment_context>,
-// <user_instructions> and similar elements, and a first line by which known
-// harnesses introduce them. An element that is not closed stays. It takes
-// linear time.
+// <user_instructions> and similar elements, and first lines by which known
+// harnesses introduce them. Tags count in any letter case, with attributes and
+// white space; an element is removed with all that is nested in it, and to the
+// end of the text when it is not closed. What the removal of one element makes
+// of the text around it is looked at again. It takes linear time.
 func StripScaffolding(text string) string {
-	return stripScaffoldLine(stripScaffolds(text))
+	clean, _ := strip(kindScaffold, text)
+	return stripScaffoldLines(clean)
 }
 
-func stripScaffoldLine(text string) string {
+func stripScaffoldLines(text string) string {
+	for {
+		rest, ok := stripScaffoldLine(text)
+		if !ok {
+			return text
+		}
+		text = rest
+	}
+}
+
+func stripScaffoldLine(text string) (rest string, ok bool) {
 	trimmed := strings.TrimLeft(text, " \t\r\n")
 	for _, opening := range scaffoldLines {
 		if strings.HasPrefix(trimmed, opening) {
 			_, rest, _ := strings.Cut(trimmed, "\n")
-			return rest
+			return rest, true
 		}
 	}
-	return text
+	return text, false
 }
-
-func stripScaffolds(text string) string {
-	if !strings.Contains(text, "<") {
-		return text
-	}
-	var out strings.Builder
-	var open [len(scaffolds)]bool // no closing tag from here on
-	rest := text
-	for {
-		at, end, tag := nextScaffold(rest, &open)
-		if tag < 0 {
-			break
-		}
-		out.WriteString(rest[:at])
-		rest = rest[end:]
-	}
-	if out.Len() == 0 && len(rest) == len(text) {
-		return text
-	}
-	out.WriteString(rest)
-	return out.String()
-}
-
-// nextScaffold finds the first closed element in text.
-func nextScaffold(text string, open *[len(scaffolds)]bool) (start, end, tag int) {
-	for at := 0; ; {
-		i := strings.IndexByte(text[at:], '<')
-		if i < 0 {
-			return 0, 0, -1
-		}
-		at += i
-		for tag, name := range scaffolds {
-			after, ok := strings.CutPrefix(text[at+1:], name)
-			if !ok || !strings.HasPrefix(after, ">") || open[tag] {
-				continue
-			}
-			closing := "</" + name + ">"
-			j := strings.Index(after, closing)
-			if j < 0 {
-				open[tag] = true
-				continue
-			}
-			return at, len(text) - len(after) + j + len(closing), tag
-		}
-		at++
-	}
-}
-
-const blockName = "dhruva-memory"
 
 // StripBlocks takes our own memory blocks out of a text, and everything that
-// looks like one: from an opening tag, whatever its attributes and case, to its
-// closing tag, counting nested ones, or to the end of the text. Whether a block
-// is genuine is for the caller to check; it is removed either way, so that a
-// forged one is never treated as ours and never stored. The blocks come back in
-// order. White space around a block at the end of the text goes with it.
-func StripBlocks(text string) (clean string, blocks []string) {
-	start := blockTag(text, 0, false)
-	if start < 0 {
-		return text, nil
+// looks like one: from an opening tag to its closing tag, counting nested ones,
+// or to the end of the text; a closing tag without an opening one goes by
+// itself. A tag is '<', white space and slashes, and the name, in any case,
+// with "-", "_", one white space or nothing between its words, whatever
+// follows. Whether a block is genuine does not matter: a forged one is never
+// treated as ours and never stored. White space at the end goes with a block.
+func StripBlocks(text string) (clean string, found bool) {
+	clean, kinds := strip(kindBlock, text)
+	if kinds == 0 {
+		return text, false
 	}
-	var out strings.Builder
-	from := 0
-	for start >= 0 {
-		end := blockEnd(text, start)
-		appendApart(&out, text[from:start])
-		blocks = append(blocks, text[start:end])
-		from = end
-		start = blockTag(text, from, false)
-	}
-	appendApart(&out, text[from:])
-	return strings.TrimRight(out.String(), " \t\r\n"), blocks
+	return strings.TrimRight(clean, " \t\r\n"), true
 }
 
-// appendApart keeps the pieces around a removed block on lines of their own,
-// so that they cannot join into a new tag.
-func appendApart(out *strings.Builder, piece string) {
-	if out.Len() > 0 && strings.TrimSpace(piece) != "" && !strings.HasPrefix(piece, "\n") {
-		out.WriteByte('\n')
+// strip removes the elements of some kinds from a text and tells which kinds
+// it found.
+func strip(kinds tagKind, text string) (string, tagKind) {
+	if !hasTag(kinds, text) {
+		return text, 0
 	}
-	out.WriteString(piece)
+	s := stripper{kinds: kinds, out: make([]byte, 0, len(text))}
+	s.write(text)
+	s.end()
+	return string(s.out), s.found
 }
 
-// blockEnd returns where the block that opens at start ends.
-func blockEnd(text string, start int) int {
-	depth, at := 1, start+1
-	closing := blockTag(text, at, true)
-	opening := blockTag(text, at, false)
-	for closing >= 0 {
-		if opening >= 0 && opening < closing {
-			depth++
-			opening = blockTag(text, opening+1, false)
-			continue
-		}
-		if depth--; depth == 0 {
-			if i := strings.IndexByte(text[closing:], '>'); i >= 0 {
-				return closing + i + 1
-			}
-			return len(text)
-		}
-		closing = blockTag(text, closing+1, true)
-	}
-	return len(text)
-}
-
-// blockTag finds the next opening or closing look-alike tag at or after from:
-// '<', spaces, for a closing one '/', spaces, and the name in any case, with a
-// hyphen or an underscore. -1 means there is none.
-func blockTag(text string, from int, closing bool) int {
-	for at := from; ; at++ {
-		i := strings.IndexByte(text[min(at, len(text)):], '<')
-		if i < 0 {
-			return -1
-		}
-		at += i
-		rest := strings.TrimLeft(text[at+1:min(len(text), at+64)], " \t\r\n")
-		slashed, ok := strings.CutPrefix(rest, "/")
-		if ok {
-			rest = strings.TrimLeft(slashed, " \t\r\n")
-		}
-		if ok == closing && hasBlockName(rest) {
-			return at
-		}
-	}
-}
-
-func hasBlockName(s string) bool {
-	if len(s) < len(blockName) {
-		return false
-	}
-	s = s[:len(blockName)]
-	return strings.EqualFold(strings.Replace(s, "_", "-", 1), blockName)
-}
-
-const (
-	thinkOpen  = "<think>"
-	thinkClose = "</think>"
-)
-
-// thinkFilter passes on the text outside <think>…</think>, fed in any pieces.
-// Some models open their reasoning in the prompt, so that an answer begins
-// inside it: a closing tag that was never opened drops everything before it.
-type thinkFilter struct {
-	emit    func(string)
-	reset   func()
-	held    string // may be the start of a tag
-	inside  bool
-	touched bool // an opening tag was seen
-}
-
-func (f *thinkFilter) add(s string) {
-	s = f.held + s
-	f.held = ""
+// hasTag is a cheap look: nothing is copied where there is nothing to remove.
+func hasTag(kinds tagKind, text string) bool {
 	for {
-		at, tag := f.next(s)
-		if tag == "" {
-			keep := partialTag(s)
-			if !f.inside {
-				f.emit(s[:len(s)-keep])
-			}
-			f.held = s[len(s)-keep:]
-			return
-		}
-		switch {
-		case tag == thinkOpen:
-			f.emit(s[:at])
-			f.inside, f.touched = true, true
-		case f.inside:
-			f.inside = false
-		case !f.touched:
-			f.reset()
-			f.touched = true
-		default:
-			f.emit(s[:at]) // a stray tag later on: only the tag goes
-		}
-		s = s[at+len(tag):]
-	}
-}
-
-// next finds the first tag that matters in the present state.
-func (f *thinkFilter) next(s string) (int, string) {
-	for at := 0; ; at++ {
-		i := strings.IndexByte(s[at:], '<')
+		i := strings.IndexByte(text, '<')
 		if i < 0 {
-			return 0, ""
+			return false
 		}
-		at += i
+		text = text[i+1:]
+		if startsTag(kinds, text) {
+			return true
+		}
+	}
+}
+
+func startsTag(kinds tagKind, text string) bool {
+	scan := tagScan{kinds: kinds}
+	for _, r := range text {
+		if v, _ := scan.step(r); v != tagMore {
+			return v != tagNone
+		}
+	}
+	v, _ := scan.step(textEnd)
+	return v != tagNone
+}
+
+// said is what a message says, from its text parts: joined, so that nothing
+// hides in a border between parts, without the elements of some kinds.
+func said(kinds tagKind, parts []dhruva.Part) (text string, found tagKind) {
+	pieces, found := cleanPieces(kinds, parts)
+	lines := false
+	var out []string
+	for _, piece := range pieces {
+		if kinds&kindScaffold != 0 {
+			rest := stripScaffoldLines(piece)
+			lines = lines || len(rest) != len(piece)
+			piece = rest
+		}
+		if piece = strings.TrimSpace(piece); piece != "" {
+			out = append(out, piece)
+		}
+	}
+	text = strings.Join(out, "\n")
+	if lines {
+		found |= kindScaffold
+		if len(out) > 1 { // a line that went may have stood inside a tag
+			text, _ = strip(kinds, text)
+			text = strings.TrimSpace(stripScaffoldLines(text))
+		}
+	}
+	return text, found
+}
+
+func cleanPieces(kinds tagKind, parts []dhruva.Part) ([]string, tagKind) {
+	if len(parts) == 1 {
+		text, found := strip(kinds, parts[0].Text)
+		return []string{text}, found
+	}
+	size, plain := 0, make([]string, len(parts))
+	tags := false
+	for i, part := range parts {
+		size += len(part.Text) + 1
+		plain[i] = part.Text
+		tags = tags || strings.IndexByte(part.Text, '<') >= 0
+	}
+	if !tags {
+		return plain, 0
+	}
+	s := stripper{kinds: kinds, out: make([]byte, 0, size)}
+	for i, part := range parts {
+		if i > 0 {
+			s.border()
+		}
+		s.write(part.Text)
+	}
+	s.end()
+	return s.pieces(), s.found
+}
+
+// stripper removes elements in one pass. What stays is in out; a tag that
+// opens cuts out to where it began, and nothing is added until it closes. Then
+// the tail of out and what follows are read as one, so that a removal never
+// leaves a tag behind. The zero stripper of some kinds is ready.
+type stripper struct {
+	kinds tagKind
+	// stream: out is taken away in between, so a removal cannot be joined.
+	stream bool
+	found  tagKind
+	out    []byte
+
+	tag  tagScan
+	live bool // tag reads a candidate, which began at out[at]
+	at   int
+
+	outer  element // the scaffold or the thinking that is being removed
+	blocks int     // how many blocks are open
+	behind bool    // behind the name of a closing tag, until its '>'
+	apart  bool    // the next text belongs on a line of its own
+
+	starts  []int // where the parts after the first begin in out
+	dropped bool  // what was before was reasoning too
+}
+
+// element is an element that is open, with how many of its own name.
+type element struct{ tag, depth int }
+
+func (s *stripper) inside() bool { return s.outer.depth > 0 || s.blocks > 0 }
+
+func (s *stripper) write(text string) {
+	for len(text) > 0 {
 		switch {
-		case strings.HasPrefix(s[at:], thinkClose):
-			return at, thinkClose
-		case !f.inside && strings.HasPrefix(s[at:], thinkOpen):
-			return at, thinkOpen
+		case s.behind:
+			text = s.pass(text)
+		case !s.live:
+			i := strings.IndexByte(text, '<')
+			if i < 0 {
+				s.put(text)
+				return
+			}
+			s.put(text[:i])
+			s.begin()
+			text = text[i+1:]
+		default:
+			text = s.read(text)
 		}
 	}
 }
 
-// close passes on what was held back.
-func (f *thinkFilter) close() {
-	if !f.inside {
-		f.emit(f.held)
-	}
-	f.held = ""
-}
-
-// partialTag returns how many bytes at the end of s may begin a tag.
-func partialTag(s string) int {
-	for n := min(len(s), len(thinkClose)-1); n > 0; n-- {
-		tail := s[len(s)-n:]
-		if strings.HasPrefix(thinkOpen, tail) || strings.HasPrefix(thinkClose, tail) {
-			return n
-		}
-	}
-	return 0
-}
-
-// stripThinking is thinkFilter over a whole text.
-func stripThinking(text string) string {
-	if !strings.Contains(text, "think>") {
+// read takes one rune of a candidate, or decides it.
+func (s *stripper) read(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	switch v, tag := s.tag.step(r); v {
+	case tagMore:
+		s.put(text[:size])
+	case tagHere:
+		s.take(tag)
+	case tagBefore:
+		s.take(tag)
+		return text
+	case tagNone:
+		s.live = false
 		return text
 	}
-	var out strings.Builder
-	f := thinkFilter{emit: func(s string) { out.WriteString(s) }, reset: out.Reset}
-	f.add(text)
-	f.close()
-	return out.String()
+	return text[size:]
+}
+
+// begin starts a candidate at a '<'.
+func (s *stripper) begin() {
+	s.put("<")
+	s.live, s.at, s.tag = true, len(s.out)-1, tagScan{kinds: s.kinds}
+}
+
+// put keeps text, unless an element is being removed.
+func (s *stripper) put(text string) {
+	if text == "" || s.inside() {
+		return
+	}
+	if s.apart && !s.live {
+		if n := len(s.out); n > 0 && s.out[n-1] != '\n' && text[0] != '\n' {
+			s.out = append(s.out, '\n')
+		}
+		s.apart = false
+	}
+	s.out = append(s.out, text...)
+}
+
+// pass goes over the rest of a closing tag. A '<' before its end begins anew.
+func (s *stripper) pass(text string) string {
+	i := strings.IndexAny(text, "<>")
+	if i < 0 {
+		return ""
+	}
+	s.behind = false
+	if text[i] == '>' {
+		i++
+	}
+	return text[i:]
+}
+
+// take acts on a tag that was recognised.
+func (s *stripper) take(tag int) {
+	closing, top := s.tag.closing, !s.inside()
+	s.live, s.behind = false, closing
+	if top {
+		s.cut(s.at)
+		s.found |= tagNames[tag].kind
+	}
+	switch {
+	case tag != blockTag && closing:
+		s.close(tag, top)
+	case tag != blockTag:
+		s.open(tag)
+	case closing:
+		s.blocks = max(0, s.blocks-1)
+		s.apart = true
+	case s.outer.depth == 0 || tagNames[s.outer.tag].kind != kindThinking:
+		s.blocks++
+		s.found |= kindBlock
+	}
+	if closing && !s.inside() {
+		s.rejoin()
+	}
+}
+
+// open enters an element. Inside another one only its own name counts, and
+// inside a block none: it may quote anything.
+func (s *stripper) open(tag int) {
+	switch {
+	case s.blocks > 0:
+	case s.outer.depth == 0:
+		s.outer = element{tag, 1}
+	case s.outer.tag == tag:
+		s.outer.depth++
+	}
+}
+
+// close leaves an element. Some models open their reasoning in the prompt, so
+// that an answer begins inside it: a closing tag of reasoning that nothing
+// opened drops everything before it.
+func (s *stripper) close(tag int, top bool) {
+	switch {
+	case s.outer.depth > 0:
+		if s.outer.tag == tag {
+			s.outer.depth--
+		}
+	case top && tagNames[tag].kind == kindThinking:
+		s.cut(0)
+		s.dropped, s.apart = true, false
+	}
+}
+
+// cut takes back what was kept from at on.
+func (s *stripper) cut(at int) {
+	s.out = s.out[:at]
+	for n := len(s.starts); n > 0 && s.starts[n-1] > at; n-- {
+		s.starts = s.starts[:n-1]
+		s.apart = true
+	}
+}
+
+// rejoin makes the tail of out a candidate again, if it was one.
+func (s *stripper) rejoin() {
+	low := max(0, len(s.out)-tagWindow)
+	i := bytes.LastIndexByte(s.out[low:], '<')
+	if i < 0 || s.stream {
+		return
+	}
+	scan := tagScan{kinds: s.kinds}
+	for _, r := range string(s.out[low+i+1:]) {
+		if v, _ := scan.step(r); v != tagMore {
+			return
+		}
+	}
+	s.live, s.at, s.tag, s.apart = true, low+i, scan, false
+}
+
+// border stands between two parts. A candidate goes on behind it, unless it is
+// a tag as it stands.
+func (s *stripper) border() {
+	s.end()
+	s.behind = false
+	if s.inside() {
+		s.apart = true
+		return
+	}
+	s.out = append(s.out, '\n')
+	s.starts = append(s.starts, len(s.out))
+}
+
+// end takes a tag that the end of the text completes. What is open is removed.
+func (s *stripper) end() {
+	if !s.live {
+		return
+	}
+	probe := s.tag
+	if v, tag := probe.step(textEnd); v == tagBefore {
+		s.take(tag)
+	}
+}
+
+func (s *stripper) pieces() []string {
+	out := make([]string, 0, len(s.starts)+1)
+	from := 0
+	for _, start := range s.starts {
+		out = append(out, string(s.out[from:start]))
+		from = start
+	}
+	return append(out, string(s.out[from:]))
+}
+
+// flush takes away what cannot be part of a tag any more.
+func (s *stripper) flush() string {
+	keep := len(s.out)
+	if s.live && !s.inside() {
+		keep = s.at
+	}
+	out := string(s.out[:keep])
+	s.out = append(s.out[:0], s.out[keep:]...)
+	s.at = 0
+	return out
 }
