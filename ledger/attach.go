@@ -13,8 +13,9 @@ const maxAttach = 120
 
 // Attach moves a session to a space. Its turns go with it (a turn's space is
 // its session's), what they said becomes sources of the new space, and the
-// old sources go, unless something else says them. The mount ends and the branch is main again. A
-// session that a checkpoint was saved from stays where it is (ErrConflict); the
+// old sources go, unless something else says them. They keep their classes, and
+// none is made that was not there, so that state:write is enough. The mount ends
+// and the branch is main again. A session that a checkpoint was saved from stays where it is (ErrConflict); the
 // same space again changes nothing. Needs state:write.
 //
 // Session and the first 120 turns' sources move in one Update over both

@@ -45,7 +45,7 @@ type CommitInput struct {
 //
 // Objective, summary and items become sources: user_committed when a principal
 // with memory:attest saves and not a model on its own, else assistant_visible.
-// Needs state:write.
+// Needs state:write; without memory:write no sources are made.
 func (l *Ledger) Commit(ctx context.Context, in CommitInput) (dhruva.Checkpoint, error) {
 	p, err := principal(ctx, dhruva.StateWrite)
 	if err != nil {
@@ -86,7 +86,7 @@ func (l *Ledger) draftCheckpoint(ctx context.Context, p dhruva.Principal, in *Co
 	if in.Author == "" {
 		in.Author = firstText(p.Name, string(p.ID))
 	}
-	if in.Branch, err = oneLine("branch", in.Branch, true); err != nil {
+	if in.Branch, err = branchName(in.Branch); err != nil {
 		return d, err
 	}
 	items, err := in.drafted(l.limits())
@@ -163,6 +163,9 @@ func (l *Ledger) save(tx dhruva.Tx, p dhruva.Principal, in CommitInput, d draft)
 
 // commitSources makes the sources of a checkpoint: all items but the title.
 func (l *Ledger) commitSources(tx dhruva.Tx, p dhruva.Principal, in CommitInput, c *dhruva.Checkpoint) error {
+	if !p.May(dhruva.MemoryWrite) {
+		return nil
+	}
 	role, class := dhruva.RoleUser, dhruva.ClassUserCommitted
 	if in.ByModel || !p.May(dhruva.MemoryAttest) {
 		role, class = dhruva.RoleAssistant, dhruva.ClassAssistantVisible

@@ -423,7 +423,7 @@ func TestCommitMakesSources(t *testing.T) {
 		r.is(err, dhruva.ErrNotFound)
 		byModel := ledger.CommitInput{Session: s.ID, Title: "x", Summary: "a summary by a model", ByModel: true}
 		r.commit(byModel)
-		_, err = r.l.Commit(r.with(dhruva.StateWrite), ledger.CommitInput{Session: s.ID, Title: "x", Summary: "a summary by a plain key"})
+		_, err = r.l.Commit(r.with(dhruva.StateWrite, dhruva.MemoryWrite), ledger.CommitInput{Session: s.ID, Title: "x", Summary: "a summary by a plain key"})
 		r.must(err)
 		for _, text := range []string{"a summary by a model", "a summary by a plain key"} {
 			if c := classOf(dhruva.RoleAssistant, text); c != dhruva.ClassAssistantVisible {

@@ -37,6 +37,7 @@ type placedUnit struct {
 }
 
 func (l *Ledger) conversation(ctx context.Context, p dhruva.Principal, in CaptureInput) (*conversation, error) {
+	in.Provider, in.Model = mendLabel(in.Provider), mendLabel(in.Model)
 	c := &conversation{ledger: l, principal: p, in: in, now: l.now()}
 	c.event = in.EventTime
 	if c.event.IsZero() {
@@ -88,7 +89,7 @@ func (c *conversation) arrange() error {
 		if i < cut && !pu.last || u.Text == "" || u.Role != dhruva.RoleUser && u.Role != dhruva.RoleAssistant {
 			continue
 		}
-		pu.turn = c.ledger.turn(c.principal, c.fresh, u, c.event)
+		pu.turn = c.ledger.capturedTurn(c.principal, c.fresh, u, c.event)
 		pu.turn.Backfill = !pu.last
 		if pu.last {
 			pu.turn.Provider, pu.turn.Model = c.in.Provider, c.in.Model

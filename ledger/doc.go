@@ -18,7 +18,11 @@
 //     the text, signed, and announced as a Change. A tombstoned id makes none.
 //  7. A source's class is set by the path that captured it and only ever rises.
 //  8. A final receipt is never changed.
-//  9. Whoever may not see a thing is told that it does not exist.
+//  9. Whoever may not see a thing is told that it does not exist. The one
+//     exception is the name of a space, which is taken or free for all.
+//  10. Sources are of the memory plane: nothing that a principal without
+//     memory:write says or saves becomes one. AppendExchange and Commit then store
+//     turns and checkpoints alone.
 //
 // It stores nothing of its own. Identifiers, salts and times are made before
 // an Update begins, so that the store may run its function again.

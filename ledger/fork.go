@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/dhruva-memory/dhruva"
 )
 
@@ -87,10 +89,34 @@ func forkBranch(tx dhruva.Tx, space dhruva.SpaceID, name string, now time.Time) 
 	return name, err
 }
 
+// branchName is the one rule for names of branches, wherever they come from: a
+// plain label that no command takes for an option or a range, and that nobody
+// takes for main. "" stays "".
+func branchName(name string) (string, error) {
+	name, err := plainLabel("branch", name)
+	switch {
+	case err != nil:
+	case strings.HasPrefix(name, "-"):
+		err = fmt.Errorf("%w: branch %q begins with a dash", dhruva.ErrInvalid, name)
+	case strings.Contains(name, ".."):
+		err = fmt.Errorf("%w: branch %q holds \"..\"", dhruva.ErrInvalid, name)
+	case name != dhruva.MainBranch && likeMain(name):
+		err = fmt.Errorf("%w: branch %q is too much like %q", dhruva.ErrInvalid, name, dhruva.MainBranch)
+	}
+	return name, err
+}
+
+// likeMain reports whether a name is main in another case, that of Turkish
+// included, or in other forms of its letters.
+func likeMain(name string) bool {
+	plain := strings.NewReplacer("\u0130", "i", "\u0131", "i").Replace(norm.NFKC.String(name))
+	return strings.EqualFold(plain, dhruva.MainBranch)
+}
+
 // newBranchName checks a name for a branch to be made; "main" is made by the
 // first checkpoint alone.
 func newBranchName(name string) (string, error) {
-	name, err := oneLine("branch", name, true)
+	name, err := branchName(name)
 	if err == nil && name == dhruva.MainBranch {
 		err = fmt.Errorf("%w: %q is the branch of ordinary sessions; choose another name", dhruva.ErrInvalid, name)
 	}

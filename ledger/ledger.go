@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -32,6 +29,9 @@ func New(store dhruva.Store, keys dhruva.Keyring) *Ledger {
 type Limits struct {
 	// TurnBytes bounds the text of one turn. Default 1 MiB.
 	TurnBytes int
+	// CaptureBytes bounds the text of one turn of a proxied call; of a longer one
+	// head and tail are kept. Default 64 KiB.
+	CaptureBytes int
 	// RememberBytes bounds the text of Remember. Default 64 KiB.
 	RememberBytes int
 	// Items bounds the items of one checkpoint. Default 200, also the most that
@@ -61,7 +61,7 @@ func (l *Ledger) limits() Limits {
 		field *int
 		def   int
 	}{
-		{&out.TurnBytes, 1 << 20}, {&out.RememberBytes, 64 << 10}, {&out.Items, 200},
+		{&out.TurnBytes, 1 << 20}, {&out.CaptureBytes, 64 << 10}, {&out.RememberBytes, 64 << 10}, {&out.Items, 200},
 		{&out.ItemBytes, 256 << 10}, {&out.History, 2000}, {&out.ImportTurns, 100_000},
 	} {
 		if *f.field <= 0 {
@@ -115,20 +115,26 @@ func (l *Ledger) update(ctx context.Context, p dhruva.Principal, s dhruva.SpaceI
 }
 
 // liveSpace is a space that is there for the principal: of its tenant, within
-// its reach, not hidden; a home only for its owner.
+// its reach, not hidden; a home only for its owner, by a key that is not limited
+// to named spaces.
 func liveSpace(tx dhruva.Tx, p dhruva.Principal, id dhruva.SpaceID) (dhruva.Space, error) {
 	s, err := tx.Space(id)
 	if err != nil {
 		return s, notFound(err, "space", string(id))
 	}
-	reaches := p.Reaches(id)
-	if s.Home {
-		reaches = s.Owner == p.ID
-	}
-	if s.Tenant != p.Tenant || !s.DeletedAt.IsZero() || !reaches {
+	if s.Tenant != p.Tenant || !s.DeletedAt.IsZero() || !reaches(p, s) {
 		return dhruva.Space{}, missing("space", string(id))
 	}
 	return s, nil
+}
+
+// reaches reports whether a space is within a principal's reach. A home is on
+// nobody's list of spaces: a key limited to a list has none.
+func reaches(p dhruva.Principal, s dhruva.Space) bool {
+	if s.Home {
+		return s.Owner == p.ID && len(p.Spaces) == 0
+	}
+	return p.Reaches(s.ID)
 }
 
 // liveSession is a session that is there for the principal.
@@ -200,58 +206,6 @@ func wrap(op string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("ledger: %s: %w", op, err)
-}
-
-// label checks a short text of people's: valid, not blank unless optional, and
-// no longer than max characters. It comes back trimmed.
-func label(what, s string, max int, optional bool) (string, error) {
-	s = strings.TrimSpace(s)
-	if err := dhruva.ValidText(what, s); err != nil {
-		return "", err
-	}
-	if s == "" && !optional {
-		return "", fmt.Errorf("%w: %s is blank", dhruva.ErrInvalid, what)
-	}
-	if n := utf8.RuneCountInString(s); n > max {
-		return "", fmt.Errorf("%w: %s has %d characters, the limit is %d", dhruva.ErrTooLarge, what, n, max)
-	}
-	return s, nil
-}
-
-// oneLine is label for names: at most 200 characters, and no control character.
-func oneLine(what, s string, optional bool) (string, error) {
-	s, err := label(what, s, maxName, optional)
-	if err == nil && strings.ContainsFunc(s, unicode.IsControl) {
-		err = fmt.Errorf("%w: %s holds a control character", dhruva.ErrInvalid, what)
-	}
-	return s, err
-}
-
-// body checks a long text of a client's: valid and within a limit of bytes.
-func body(what, s string, max int) error {
-	if len(s) > max {
-		return fmt.Errorf("%w: %s has %d bytes, the limit is %d", dhruva.ErrTooLarge, what, len(s), max)
-	}
-	return dhruva.ValidText(what, s)
-}
-
-// clip cuts a text to at most n bytes, on a boundary between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// clean makes captured text storable: the model has answered already, so it is
-// mended instead of refused. It reports whether the text was cut.
-func clean(s string, max int) (string, bool) {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-	cut := clip(s, max)
-	return cut, len(cut) < len(s)
 }
 
 // filled collects visible rows page by page until one more than size is there

@@ -189,11 +189,9 @@ func (l *Ledger) notes(tx dhruva.Tx, p dhruva.Principal, space dhruva.SpaceID, d
 
 // captureFailed keeps the user's text of a call that failed or was cut, once.
 func (l *Ledger) captureFailed(ctx context.Context, p dhruva.Principal, in CaptureInput) (out Captured, err error) {
-	text, _ := clean(in.User.Text, l.limits().TurnBytes)
 	now := l.now()
-	n := note{provider: in.Provider, model: in.Model, said: said{
-		space: in.Space, generation: in.Generation, role: dhruva.RoleUser, class: dhruva.ClassUserTyped, text: text, event: in.EventTime, now: now,
-		id: dhruva.ContentID(l.Keys, p.Tenant, in.Space, dhruva.RoleUser, text),
+	n := note{provider: mendLabel(in.Provider), model: mendLabel(in.Model), said: said{
+		space: in.Space, generation: in.Generation, role: dhruva.RoleUser, class: dhruva.ClassUserTyped, event: in.EventTime, now: now,
 	}}
 	if n.event.IsZero() {
 		n.event = now
@@ -203,7 +201,8 @@ func (l *Ledger) captureFailed(ctx context.Context, p dhruva.Principal, in Captu
 	if err != nil {
 		return out, err
 	}
-	turn := l.turn(p, draft, Unit{Role: dhruva.RoleUser, Text: text, Truncated: in.User.Truncated}, n.event)
+	turn := l.capturedTurn(p, draft, Unit{Role: dhruva.RoleUser, Text: in.User.Text, Truncated: in.User.Truncated}, n.event)
+	n.text, n.id = turn.Content, dhruva.ContentID(l.Keys, p.Tenant, in.Space, dhruva.RoleUser, turn.Content)
 	err = l.update(ctx, p, in.Space, func(tx dhruva.Tx) error {
 		if err := current(tx, in.Space, in.Generation); err != nil {
 			return err

@@ -36,7 +36,8 @@ func (l *Ledger) OpenReceipt(ctx context.Context, r dhruva.Receipt) (dhruva.Rece
 }
 
 // CloseReceipt makes a receipt final. One that was never opened is written now;
-// one that is final already is ErrConflict.
+// one that is final already is ErrConflict, and one that somebody else opened is
+// not found.
 func (l *Ledger) CloseReceipt(ctx context.Context, r dhruva.Receipt) error {
 	p, err := principal(ctx)
 	if err != nil {
@@ -51,6 +52,7 @@ func (l *Ledger) CloseReceipt(ctx context.Context, r dhruva.Receipt) error {
 // own fills in what a receipt says of who acted.
 func (l *Ledger) own(ctx context.Context, p dhruva.Principal, r dhruva.Receipt) dhruva.Receipt {
 	r.Tenant, r.Principal, r.Key = p.Tenant, p.ID, p.Key
+	r.Provider, r.Model = mendLabel(r.Provider), mendLabel(r.Model)
 	if r.ID == "" {
 		r.ID = dhruva.ReceiptID(dhruva.NewID())
 	}
@@ -92,6 +94,8 @@ func closeReceipt(tx dhruva.Tx, r dhruva.Receipt) error {
 	case errors.Is(err, dhruva.ErrNotFound):
 	case err != nil:
 		return err
+	case old.Principal != r.Principal || old.Key != r.Key: // it is whose who opened it
+		return missing("receipt", string(r.ID))
 	case old.State != ReceiptOpen:
 		return fmt.Errorf("%w: receipt %s is %s", dhruva.ErrConflict, r.ID, old.State)
 	default:
@@ -152,11 +156,15 @@ func (l *Ledger) ListReceipts(ctx context.Context, q dhruva.ReceiptQuery) (out [
 	return out, next, wrap("list receipts", err)
 }
 
-// seesReceipt: those without a space, and those of spaces within reach; a
-// receipt outlives the hiding of its space. Homes are their owner's alone.
+// seesReceipt: those of spaces within reach; a receipt outlives the hiding of its
+// space. Homes are their owner's alone. Those without a space are about the
+// tenant: a key limited to named spaces sees only what it did itself.
 func seesReceipt(tx dhruva.Tx, p dhruva.Principal) func(dhruva.Receipt) (bool, error) {
-	known := map[dhruva.SpaceID]bool{"": true}
+	known := map[dhruva.SpaceID]bool{}
 	return func(r dhruva.Receipt) (bool, error) {
+		if r.Space == "" {
+			return len(p.Spaces) == 0 || r.Principal == p.ID && r.Key == p.Key, nil
+		}
 		if ok, seen := known[r.Space]; seen {
 			return ok, nil
 		}
@@ -164,7 +172,7 @@ func seesReceipt(tx dhruva.Tx, p dhruva.Principal) func(dhruva.Receipt) (bool, e
 		if err != nil && !errors.Is(err, dhruva.ErrNotFound) {
 			return false, err
 		}
-		ok := err == nil && (s.Home && s.Owner == p.ID || !s.Home && p.Reaches(s.ID))
+		ok := err == nil && reaches(p, s)
 		known[r.Space] = ok
 		return ok, nil
 	}

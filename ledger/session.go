@@ -11,7 +11,8 @@ import (
 
 // SessionInput describes a new session.
 type SessionInput struct {
-	// Space "" makes a FRESH session, in the principal's hidden home.
+	// Space "" makes a FRESH session, in the principal's hidden home. A key that is
+	// limited to named spaces has none: ErrDenied.
 	Space dhruva.SpaceID
 	Kind  dhruva.SessionKind // "" is chat
 	Title string             // "" is made from the time
@@ -86,10 +87,10 @@ func (l *Ledger) dress(s *dhruva.Session, title, provider, model string, now tim
 	if s.Title == "" {
 		s.Title = now.Format("Session Mon 02 Jan 15:04")
 	}
-	if s.Provider, err = label("provider", provider, maxName, true); err != nil {
+	if s.Provider, err = plainLabel("provider", provider); err != nil {
 		return err
 	}
-	s.Model, err = label("model", model, maxName, true)
+	s.Model, err = plainLabel("model", model)
 	return err
 }
 

@@ -87,7 +87,9 @@ func describe(s *dhruva.Space, patch SpacePatch) (err error) {
 }
 
 // nameFree looks at all spaces of the tenant: a name is also taken by a space
-// that the principal cannot reach.
+// that the principal does not reach, because a name must mean one space to all.
+// So a key limited to some spaces can learn by a renaming that a name is taken;
+// the answer is the same as for a space it reaches, and says nothing more.
 func nameFree(tx dhruva.Tx, name string, except dhruva.SpaceID) error {
 	taken, err := tx.SpacesNamed(name)
 	if err != nil {
@@ -190,7 +192,7 @@ func (l *Ledger) ListSpaces(ctx context.Context, page dhruva.Page) (out []dhruva
 }
 
 // UpdateSpace changes a space's name, description or project root. A name that
-// another space has is ErrConflict. Needs state:write.
+// another space has, within reach or not, is ErrConflict. Needs state:write.
 func (l *Ledger) UpdateSpace(ctx context.Context, id dhruva.SpaceID, patch SpacePatch) (dhruva.Space, error) {
 	out, err := l.editSpace(ctx, id, func(tx dhruva.Tx, s *dhruva.Space, now time.Time) error {
 		before := s.Name
@@ -250,6 +252,9 @@ func (l *Ledger) editSpace(ctx context.Context, id dhruva.SpaceID, edit func(dhr
 
 // home is the hidden space of the principal's FRESH sessions, made on first use.
 func (l *Ledger) home(ctx context.Context, p dhruva.Principal) (out dhruva.Space, err error) {
+	if len(p.Spaces) > 0 {
+		return out, fmt.Errorf("%w: this key is limited to named spaces and a FRESH session is in none; name a space", dhruva.ErrDenied)
+	}
 	err = l.view(ctx, p, func(tx dhruva.Tx) error {
 		out, err = tx.HomeSpace(p.ID)
 		return err

@@ -68,13 +68,15 @@ func begin(tx dhruva.Tx, p dhruva.Principal, id dhruva.SessionID) (Began, error)
 // AppendExchange stores a message and its answer as two adjacent turns, makes
 // their sources and closes the receipt, in one Update. Without an answer it
 // stores no turn and only closes the receipt. A session that moved, or a space
-// that was cleared, since the request began is ErrFenced. Needs state:write.
+// that was cleared, since the request began is ErrFenced. Provider and model are
+// cut to labels. Needs state:write; without memory:write no sources are made.
 func (l *Ledger) AppendExchange(ctx context.Context, began Began, in Exchange) ([]dhruva.Turn, error) {
 	p, err := principal(ctx, dhruva.StateWrite)
 	if err != nil {
 		return nil, wrap("append", err)
 	}
 	space := began.Session.Space
+	in.Provider, in.Model = mendLabel(in.Provider), mendLabel(in.Model)
 	turns, err := l.draftTurns(p, began, in)
 	if err != nil {
 		return nil, wrap("append", err)
@@ -122,9 +124,21 @@ func (l *Ledger) draftTurns(p dhruva.Principal, began Began, in Exchange) ([]dhr
 // turn is a captured text as a turn, without number and parent.
 func (l *Ledger) turn(p dhruva.Principal, s dhruva.Session, u Unit, at time.Time) dhruva.Turn {
 	text, cut := clean(u.Text, l.limits().TurnBytes)
+	u.Text, u.Truncated = text, u.Truncated || cut
+	return draftTurn(p, s, u, at)
+}
+
+// capturedTurn is turn for what went through the proxy.
+func (l *Ledger) capturedTurn(p dhruva.Principal, s dhruva.Session, u Unit, at time.Time) dhruva.Turn {
+	text, cut := cleanEnds(u.Text, l.limits().CaptureBytes)
+	u.Text, u.Truncated = text, u.Truncated || cut
+	return draftTurn(p, s, u, at)
+}
+
+func draftTurn(p dhruva.Principal, s dhruva.Session, u Unit, at time.Time) dhruva.Turn {
 	return dhruva.Turn{
-		Tenant: p.Tenant, Space: s.Space, Session: s.ID, ID: dhruva.TurnID(dhruva.NewID()), Role: u.Role, Content: text,
-		Interim: u.Interim, Truncated: u.Truncated || cut, CreatedAt: at,
+		Tenant: p.Tenant, Space: s.Space, Session: s.ID, ID: dhruva.TurnID(dhruva.NewID()), Role: u.Role, Content: u.Text,
+		Interim: u.Interim, Truncated: u.Truncated, CreatedAt: at,
 	}
 }
 
@@ -152,7 +166,7 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 		if err := tx.AppendTurn(out[i]); err != nil {
 			return nil, err
 		}
-		if i == 1 && in.Assistant.NoSource || i == 0 && in.User.NoSource {
+		if i == 1 && in.Assistant.NoSource || i == 0 && in.User.NoSource || !p.May(dhruva.MemoryWrite) {
 			continue
 		}
 		if err := l.captureTurn(tx, p, out[i], began.Generation); err != nil {
