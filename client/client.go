@@ -149,7 +149,7 @@ func transportError(ctx context.Context, err error) error {
 	if errors.As(err, &ue) {
 		err = ue.Err // the URL is known to the caller and may be long
 	}
-	return fmt.Errorf("client: %w: %w", dhruva.ErrUnavailable, err)
+	return fmt.Errorf("client: %w: the server cannot be reached: %w", dhruva.ErrUnavailable, err)
 }
 
 func badAnswer(err error) error {

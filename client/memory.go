@@ -172,6 +172,11 @@ func (c *Client) Source(ctx context.Context, space string, id dhruva.SourceID) (
 	return call[Source](ctx, c, http.MethodGet, spacePath(space)+"/sources/"+url.PathEscape(string(id)), nil)
 }
 
+// Release lets a held source be recalled. The answer is without its text.
+func (c *Client) Release(ctx context.Context, space string, id dhruva.SourceID) (Source, error) {
+	return call[Source](ctx, c, http.MethodPost, spacePath(space)+"/sources/"+url.PathEscape(string(id))+"/release", nil)
+}
+
 // Receipt is the durable account of one request. It holds no text.
 type Receipt = dhruva.Receipt
 

@@ -21,10 +21,9 @@ type Space struct {
 
 // SpaceInput makes a space.
 type SpaceInput struct {
-	Name        string `json:"name" minLength:"1" doc:"Name of the space."`
+	Name        string `json:"name" minLength:"1" doc:"Name of the space; one that another space has is refused (409)."`
 	Description string `json:"description,omitempty"`
 	ProjectRoot string `json:"project_root,omitempty"`
-	Unique      bool   `json:"unique,omitempty" doc:"Refuse (409) when a space of this name exists."`
 }
 
 // SpacePatch changes what is given and leaves the rest.
@@ -54,7 +53,7 @@ func (c *Client) Spaces(ctx context.Context, p dhruva.Page) (List[Space], error)
 	return call[List[Space]](ctx, c, http.MethodGet, "/spaces"+pageQuery(p, nil), nil)
 }
 
-// CreateSpace makes a space.
+// CreateSpace makes a space; a taken name is dhruva.ErrConflict.
 func (c *Client) CreateSpace(ctx context.Context, in SpaceInput) (Space, error) {
 	return call[Space](ctx, c, http.MethodPost, "/spaces", in)
 }

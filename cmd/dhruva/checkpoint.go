@@ -302,12 +302,17 @@ func (p *program) verifyCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				err = p.print(v, func(w io.Writer) {
-					fmt.Fprintf(w, "%d checkpoints checked, %d problems\n", v.Checked, len(v.Problems))
-					for _, f := range v.Problems {
-						fmt.Fprintf(w, "  - %s\n", oneLine(f, 400))
+				problems := func(bullet string) func(io.Writer) {
+					return func(w io.Writer) {
+						for _, f := range v.Problems {
+							fmt.Fprintf(w, "%s%s\n", bullet, oneLine(f, 400))
+						}
 					}
-				})
+				}
+				err = p.printBare(v, func(w io.Writer) {
+					fmt.Fprintf(w, "%d checkpoints checked, %d problems\n", v.Checked, len(v.Problems))
+					problems("  - ")(w)
+				}, problems(""))
 				if err == nil && !v.OK {
 					err = withFix(fmt.Errorf("the lineage of %s does not verify", args[0]), "restore the store from a backup, and keep this one for inspection")
 				}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -135,13 +136,24 @@ func loadFile(k *koanf.Koanf, path, dir string) error {
 		return nil
 	}
 	if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
-		// The parser's words may repeat a line that holds a key.
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return withFix(fmt.Errorf("%w: providers file: %w", dhruva.ErrInvalid, err), "give an existing file to --providers")
+		case errors.Is(err, fs.ErrPermission):
+			return withFix(fmt.Errorf("%w: providers file: %w", dhruva.ErrInvalid, err), "%s", accessFix(path))
 		}
-		return withFix(fmt.Errorf("%w: %s is not YAML", dhruva.ErrInvalid, path), "check it with a YAML linter; docs/operate.md shows its shape")
+		return withFix(fmt.Errorf("%w: %s is not YAML%s", dhruva.ErrInvalid, path, atLine(err)), "correct it; docs/operate.md shows its shape")
 	}
 	return nil
+}
+
+// atLine is where the parser stumbled, if it says so. The rest of its words may
+// repeat a line that holds a key.
+func atLine(err error) string {
+	if n := regexp.MustCompile(`line \d+`).FindString(err.Error()); n != "" {
+		return " (near " + n + ")"
+	}
+	return ""
 }
 
 func environment(env func(string) string) mapSource {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -32,9 +33,11 @@ func (p *program) connect(ctx context.Context) (c *client.Client, done func() er
 	if err != nil {
 		return nil, done, err
 	}
-	s, err := running(ctx, dir)
+	s, err := running(ctx, dir, func(s string) { p.warn("%s", s) })
 	if err == nil {
-		c, err = p.local(s.URL, dir, key)
+		if err = p.ensureAdmin(ctx, dir, key); err == nil {
+			c, err = p.local(s.URL, dir, key)
+		}
 		return c, done, err
 	}
 	if !errors.Is(err, dhruva.ErrNotFound) {
@@ -71,19 +74,37 @@ func (p *program) local(base, dir, key string) (*client.Client, error) {
 		if key, err = adminKey(dir); err != nil {
 			return nil, err
 		}
+		p.keyFile = filepath.Join(dir, auth.AdminKeyFile)
 	}
 	return &client.Client{BaseURL: base, Key: key}, nil
+}
+
+// ensureAdmin makes the administrator key anew when its file is gone beside a
+// server that runs: starting the server again would do the same.
+func (p *program) ensureAdmin(ctx context.Context, dir, key string) error {
+	_, err := os.Stat(filepath.Join(dir, auth.AdminKeyFile))
+	if key != "" || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, storeFile)); err != nil {
+		return withFix(fmt.Errorf("%w: %s is gone from %s", dhruva.ErrUnauthenticated, auth.AdminKeyFile, dir), "start the server again: it makes a new one")
+	}
+	in, err := open(ctx, dir, "", p.providersOrFault(dir), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	return in.closeSoon()
 }
 
 // inProcess opens the store here.
 func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Client, func() error, error) {
 	none := func() error { return nil }
-	config, err := loadConfig("", dir, p.env)
-	if err != nil {
-		return nil, none, err
+	if there, err := installed(dir); err != nil || !there && !p.makes {
+		return nil, none, firstError(err, withFix(fmt.Errorf("%w: no installation at %s; start one with dhruva serve --data %s", dhruva.ErrNotFound, dir, dir),
+			"correct --data or DHRUVA_DATA if another directory was meant"))
 	}
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	in, err := open(ctx, dir, "", config, log)
+	in, err := open(ctx, dir, "", p.providersOrFault(dir), log)
 	if err != nil {
 		return nil, none, err
 	}
@@ -91,6 +112,7 @@ func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Clien
 		if key, err = adminKey(dir); err != nil {
 			return nil, none, errors.Join(err, in.closeSoon())
 		}
+		p.keyFile = filepath.Join(dir, auth.AdminKeyFile)
 	}
 	mux := http.NewServeMux()
 	mux.Handle(client.Prefix+"/", in.api())
@@ -112,15 +134,23 @@ func (p *program) with(ctx context.Context, f func(*client.Client) error) error 
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(c), done())
+	err = f(c)
+	if errors.Is(err, dhruva.ErrUnauthenticated) && p.keyFile != "" {
+		err = withFix(err, "delete %s and run any command: a new one is made", p.keyFile)
+	}
+	return errors.Join(err, done())
 }
 
-// remoteMemory gives MCP its verbs over the API.
-type remoteMemory struct{ c *client.Client }
+// remoteMemory gives MCP its verbs over the API. space is meant where a call
+// names none; "" is the key's own.
+type remoteMemory struct {
+	c     *client.Client
+	space string
+}
 
 // RecallIn recalls through the API.
 func (m remoteMemory) RecallIn(ctx context.Context, in memory.RecallInput) (dhruva.Recall, error) {
-	r, err := m.c.Recall(ctx, in.Space, client.RecallInput{Query: in.Query, TopK: in.TopK, AsOf: in.AsOf})
+	r, err := m.c.Recall(ctx, or(in.Space, m.space), client.RecallInput{Query: in.Query, TopK: in.TopK, AsOf: in.AsOf})
 	if err != nil {
 		return dhruva.Recall{}, err
 	}
@@ -151,7 +181,7 @@ func (m remoteMemory) Read(ctx context.Context, tokens []string) ([]dhruva.ReadR
 
 // RememberIn remembers through the API.
 func (m remoteMemory) RememberIn(ctx context.Context, in memory.RememberInput) (memory.Remembered, error) {
-	r, err := m.c.Remember(ctx, in.Space, client.RememberInput{Text: in.Text, SourceID: dhruva.SourceID(in.SourceID), Authority: in.Authority})
+	r, err := m.c.Remember(ctx, or(in.Space, m.space), client.RememberInput{Text: in.Text, SourceID: dhruva.SourceID(in.SourceID), Authority: in.Authority})
 	if err != nil {
 		return memory.Remembered{}, err
 	}

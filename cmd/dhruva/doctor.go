@@ -9,14 +9,18 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/auth"
+	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/llm"
+	"github.com/dhruva-memory/dhruva/serve/api"
 	"github.com/dhruva-memory/dhruva/store/sqlstore"
 )
 
@@ -51,39 +55,115 @@ func (p *program) doctor(ctx context.Context, network bool) error {
 			problems++
 		}
 	}
-	err = p.print(struct {
+	err = p.printBare(struct {
 		OK       bool      `json:"ok"`
 		Data     string    `json:"data"`
 		Findings []finding `json:"findings"`
 	}{problems == 0, dir, found}, func(w io.Writer) {
 		fmt.Fprintf(w, "data directory %s\n", dir)
-		for _, f := range found {
-			fmt.Fprintf(w, "%-8s %-16s %s\n", f.Status, f.Check, f.Detail)
-			if f.Fix != "" {
-				fmt.Fprintf(w, "%-8s %-16s fix: %s\n", "", "", f.Fix)
-			}
-		}
+		printFindings(w, found)
+	}, func(w io.Writer) {
+		printFindings(w, slices.DeleteFunc(found, func(f finding) bool { return f.Status != "problem" }))
 	})
 	if err == nil && problems > 0 {
-		err = withFix(fmt.Errorf("%d problems", problems), "each is listed with its fix")
+		err = withFix(fmt.Errorf("%d %s", problems, plural(problems, "problem", "problems")), "each is listed with its fix")
 	}
 	return err
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func printFindings(w io.Writer, found []finding) {
+	for _, f := range found {
+		fmt.Fprintf(w, "%-8s %-16s %s\n", f.Status, f.Check, f.Detail)
+		if f.Fix != "" {
+			fmt.Fprintf(w, "%-8s %-16s fix: %s\n", "", "", f.Fix)
+		}
+	}
 }
 
 // diagnose runs every check that makes sense for what is there.
 func (p *program) diagnose(ctx context.Context, dir string, network bool) []finding {
 	out := []finding{clock(time.Now())}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return append(out, finding{"data directory", "warning", "does not exist yet", "`dhruva serve` makes it"})
+	if f, there := directory(dir); !there {
+		return append(out, f)
 	}
-	out = append(out, private(dir, ".", true), private(dir, auth.MasterKeyFile, true), private(dir, auth.AdminKeyFile, true),
-		private(dir, providersFile, false), private(dir, storeFile, true))
+	master, keyring := masterCheck(dir)
+	admin, key := adminFileCheck(dir)
+	out = append(out, private(dir, "."), master, admin, private(dir, providersFile), private(dir, storeFile))
 	server, live := p.server(ctx, dir)
-	out = append(out, server, p.storeCheck(ctx, dir))
-	if live != nil {
-		out = append(out, p.adminCheck(ctx, dir, live.URL))
+	out = append(out, server)
+	out = append(out, storeChecks(ctx, dir, keyring, key)...)
+	if live != nil && key != "" {
+		out = append(out, serverKnows(ctx, dir, live.URL, key))
 	}
 	return append(out, p.providerChecks(ctx, dir, network)...)
+}
+
+// directory tells whether there is a directory to look into. One that cannot be
+// used is the one problem: all others would only follow from it.
+func directory(dir string) (f finding, there bool) {
+	const check = "data directory"
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return finding{check, "warning", "does not exist yet", "`dhruva serve` makes it"}, false
+	case err != nil:
+		return finding{check, "problem", err.Error(), accessFix(dir)}, false
+	case !info.IsDir():
+		return finding{check, "problem", "is a file", "give a directory with --data"}, false
+	}
+	if err := blocked(dir); err != nil {
+		return finding{check, "problem", "cannot be read and written: " + err.Error(), accessFix(dir)}, false
+	}
+	return f, true
+}
+
+// masterCheck opens the master key, and makes none.
+func masterCheck(dir string) (finding, *auth.Keyring) {
+	const check = auth.MasterKeyFile
+	if f := private(dir, check); f.Status == "problem" {
+		return f, nil
+	}
+	keyring, err := auth.ReadKeyring(dir)
+	if errors.Is(err, dhruva.ErrNotFound) {
+		if _, err := os.Stat(filepath.Join(dir, storeFile)); err == nil {
+			return finding{check, "problem", "is gone, and " + storeFile + " was made under it", "restore it from where you keep it; a new one opens nothing of what is stored"}, nil
+		}
+		return finding{check, "warning", "not there yet", "`dhruva serve` makes it"}, nil
+	}
+	if err != nil {
+		return finding{check, "problem", api.Words(err), "restore it from where you keep it"}, nil
+	}
+	return finding{check, "ok", "a master key, for its owner alone", ""}, keyring
+}
+
+// newAdmin is how a new administrator key comes about.
+const newAdmin = "delete it and run any command: a new one is made"
+
+// adminFileCheck reads the administrator key.
+func adminFileCheck(dir string) (f finding, key string) {
+	const check = auth.AdminKeyFile
+	if f := private(dir, check); f.Status == "problem" {
+		return f, ""
+	}
+	b, err := os.ReadFile(filepath.Join(dir, check))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return finding{check, "warning", "not there yet", "run any command: it is made"}, ""
+	case err != nil:
+		return finding{check, "problem", err.Error(), newAdmin}, ""
+	}
+	key = strings.TrimSpace(string(b))
+	if env, err := auth.ParseKey(key); err != nil || env != auth.Live {
+		return finding{check, "problem", "does not hold a key", newAdmin}, ""
+	}
+	return finding{check, "ok", "a key, for its owner alone", ""}, key
 }
 
 // clock: times sort everything, so a clock that was never set is a problem.
@@ -94,21 +174,24 @@ func clock(now time.Time) finding {
 	return finding{"clock", "ok", now.UTC().Format(time.RFC3339), ""}
 }
 
-// private: what is in the data directory is for its owner alone.
-func private(dir, name string, wanted bool) finding {
+// private: what is in the data directory is for its owner alone, and the owner
+// can use it.
+func private(dir, name string) finding {
 	path := filepath.Join(dir, name)
 	check := name
 	if name == "." {
 		check = "data directory"
 	}
 	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && wanted:
-		return finding{check, "warning", "not there yet", "`dhruva serve` makes it"}
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return finding{check, "ok", "none", ""}
+	}
+	if err == nil {
+		err = blocked(path)
+	}
+	switch {
 	case err != nil:
-		return finding{check, "problem", err.Error(), "run as the user who owns " + dir}
+		return finding{check, "problem", err.Error(), accessFix(path)}
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0: // there, access lists say it
 		return finding{check, "problem", fmt.Sprintf("others may read it (mode %04o)", info.Mode().Perm()), fmt.Sprintf("chmod go-rwx %s", path)}
 	}
@@ -118,34 +201,118 @@ func private(dir, name string, wanted bool) finding {
 // server says whether one runs, and whether serve.json is stale.
 func (p *program) server(ctx context.Context, dir string) (finding, *serving) {
 	s, err := readServing(dir)
+	bad := damaged("")
 	switch {
+	case errors.As(err, &bad):
+		return finding{"server", "warning", bad.Error() + " and taken as absent", "start `dhruva serve`, which writes it anew, or remove it"}, nil
 	case errors.Is(err, dhruva.ErrNotFound):
 		return finding{"server", "ok", "none runs", ""}, nil
 	case err != nil:
-		return finding{"server", "problem", err.Error(), "remove " + filepath.Join(dir, serverFile)}, nil
+		return finding{"server", "problem", err.Error(), accessFix(filepath.Join(dir, serverFile))}, nil
 	case !s.alive(ctx):
 		return finding{"server", "warning", fmt.Sprintf("%s is stale: process %d does not answer at %s", serverFile, s.PID, s.URL), "start `dhruva serve`, or remove " + filepath.Join(dir, serverFile)}, nil
 	}
 	return finding{"server", "ok", fmt.Sprintf("process %d answers at %s", s.PID, s.URL), ""}, &s
 }
 
-// storeCheck opens the store beside a server that may be running, reads through
-// it, and recomputes every checkpoint.
-func (p *program) storeCheck(ctx context.Context, dir string) finding {
+// storeChecks open the store beside a server that may be running, read through
+// it, recompute every checkpoint, and try the keys on it.
+func storeChecks(ctx context.Context, dir string, keyring *auth.Keyring, key string) []finding {
 	path := filepath.Join(dir, storeFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return finding{"store", "ok", "none yet", ""}
+		return []finding{{"store", "ok", "none yet", ""}}
 	}
 	store, err := sqlstore.Open(ctx, path, sqlstore.Options{})
 	if err != nil {
-		return finding{"store", "problem", err.Error(), "restore it from a backup, or move " + path + " away to begin anew"}
+		return []finding{{"store", "problem", api.Words(err), storeFix(path, err)}}
 	}
 	defer store.Close()
 	spaces, checked, err := verifyStore(ctx, store)
 	if err != nil {
-		return finding{"store", "problem", err.Error(), "restore it from a backup, and keep this one for inspection"}
+		return []finding{{"store", "problem", api.Words(err), "restore it from a backup, and keep this one for inspection"}}
 	}
-	return finding{"store", "ok", fmt.Sprintf("%d spaces, %d checkpoints verified", spaces, checked), ""}
+	out := []finding{{"store", "ok", fmt.Sprintf("%d spaces, %d checkpoints verified", spaces, checked), ""}}
+	if keyring != nil {
+		out = append(out, keyCheck(ctx, store, keyring, key))
+	}
+	return out
+}
+
+// storeFix: a backup helps where the file itself is broken.
+func storeFix(path string, err error) string {
+	for _, name := range []string{filepath.Dir(path), path, path + "-wal", path + "-shm"} {
+		if blocked(name) != nil {
+			return accessFix(name)
+		}
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "is full"):
+		return "free space where " + path + " is"
+	case errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "locked"):
+		return "another program holds " + path + ": let it end, and try again"
+	}
+	return "restore it from a backup, or move " + path + " away to begin anew"
+}
+
+// anotherMaster is what to do when a store was made under another master key.
+const anotherMaster = "restore the " + auth.MasterKeyFile + " that belongs to this store"
+
+// keyCheck tries both keys on the store: the master key is that of its rows,
+// and the administrator key stands.
+func keyCheck(ctx context.Context, store dhruva.Store, keyring *auth.Keyring, key string) finding {
+	const check = "keys"
+	known, err := knownKeys(ctx, store, auth.NewSecret(key))
+	switch {
+	case errors.Is(err, dhruva.ErrNotFound): // no command has come as far as to make the tenant
+		return finding{check, "ok", "none in the store yet", ""}
+	case err != nil:
+		return finding{check, "problem", api.Words(err), "restore the store from a backup, and keep this one for inspection"}
+	case known.kid != keyring.KID():
+		return finding{check, "problem", fmt.Sprintf("the store was made under another %s (%s, this one is %s)", auth.MasterKeyFile, known.kid, keyring.KID()),
+			anotherMaster}
+	case key == "":
+		return finding{check, "ok", auth.MasterKeyFile + " is the store's", ""}
+	}
+	_, err = (&auth.Keys{Store: store, Keyring: keyring}).Authenticate(ctx, key)
+	switch {
+	case err == nil:
+		return finding{check, "ok", auth.MasterKeyFile + " is the store's, and the key in " + auth.AdminKeyFile + " stands", ""}
+	case !errors.Is(err, dhruva.ErrUnauthenticated):
+		return finding{check, "problem", api.Words(err), "restore the store from a backup, and keep this one for inspection"}
+	case known.revoked:
+		return finding{check, "problem", "the key in " + auth.AdminKeyFile + " was revoked", strings.Replace(newAdmin, "it", auth.AdminKeyFile, 1)}
+	}
+	return finding{check, "warning", "the store does not know the key in " + auth.AdminKeyFile + " yet", "run any command while no server runs: it is made known"}
+}
+
+// kept is what a store says of its keys.
+type kept struct {
+	kid     string
+	revoked bool // a key like the one asked for was
+}
+
+func knownKeys(ctx context.Context, store dhruva.Store, key auth.Secret) (out kept, err error) {
+	err = store.View(ctx, dhruva.TenantScope(auth.LocalTenant), func(tx dhruva.Tx) error {
+		out = kept{}
+		tenant, err := tx.Tenant(auth.LocalTenant)
+		if err != nil {
+			return err
+		}
+		out.kid = tenant.KID
+		for page := (dhruva.Page{Limit: 1000}); ; {
+			rows, err := tx.ListKeys(page)
+			if err != nil || len(rows) == 0 {
+				return err
+			}
+			for _, k := range rows {
+				if k.Label == auth.Label(key) && !k.RevokedAt.IsZero() {
+					out.revoked = true
+				}
+			}
+			page.After = string(rows[len(rows)-1].ID)
+		}
+	})
+	return out, err
 }
 
 // verifyStore reads the spaces and recomputes the hash of every checkpoint.
@@ -196,14 +363,15 @@ func verifySpace(tx dhruva.Tx, id dhruva.SpaceID) (n int, err error) {
 	}
 }
 
-// adminCheck: the key in the file is one that the server knows.
-func (p *program) adminCheck(ctx context.Context, dir, url string) finding {
-	c, err := p.local(url, dir, "")
-	if err == nil {
-		_, err = c.Spaces(ctx, dhruva.Page{Limit: 1})
-	}
-	if err != nil {
-		return finding{"administrator", "problem", err.Error(), "remove " + filepath.Join(dir, auth.AdminKeyFile) + " and start the server again"}
+// serverKnows: the key in the file is one that the server takes.
+func serverKnows(ctx context.Context, dir, url, key string) finding {
+	_, err := (&client.Client{BaseURL: url, Key: key}).Spaces(ctx, dhruva.Page{Limit: 1})
+	switch {
+	case errors.Is(err, dhruva.ErrUnauthenticated):
+		return finding{"administrator", "problem", "the server refuses the key in " + auth.AdminKeyFile,
+			"delete " + filepath.Join(dir, auth.AdminKeyFile) + " and run any command: a new one is made"}
+	case err != nil:
+		return finding{"administrator", "problem", wordsOf(err), "see the server's log, and start it again"}
 	}
 	return finding{"administrator", "ok", "the server knows the key in " + auth.AdminKeyFile, ""}
 }
@@ -211,11 +379,11 @@ func (p *program) adminCheck(ctx context.Context, dir, url string) finding {
 func (p *program) providerChecks(ctx context.Context, dir string, network bool) []finding {
 	c, err := loadConfig("", dir, p.env)
 	if err != nil {
-		return []finding{{"providers", "problem", err.Error(), fixOf(err)}}
+		return []finding{{"providers", "problem", api.Words(err), fixOf(err)}}
 	}
 	all, err := newProviders(c)
 	if err != nil {
-		return []finding{{"providers", "problem", err.Error(), fixOf(err)}}
+		return []finding{{"providers", "problem", api.Words(err), fixOf(err)}}
 	}
 	var out []finding
 	for _, name := range providerNames() {

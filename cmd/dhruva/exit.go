@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/client"
+	"github.com/dhruva-memory/dhruva/serve/api"
 )
 
 // The exit codes.
@@ -90,12 +92,53 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-// complain prints an error and ends with the fix.
-func complain(w io.Writer, err error) {
-	fmt.Fprintf(w, "dhruva: %v\n", err)
+// complain prints an error of a command and ends with the fix.
+func complain(w io.Writer, err error, command string) {
+	fmt.Fprintf(w, "dhruva: %s\n", wordsOf(err))
 	if fix := fixOf(err); fix != "" {
-		fmt.Fprintf(w, "fix: %s\n", fix)
+		fmt.Fprintf(w, "fix: %s\n", strings.Replace(fix, "`dhruva --help`", "`"+command+" --help`", 1))
 	}
+}
+
+// wordsOf is an error as the command line says it: an answer of the server
+// speaks of requests, and whoever reads this typed a command.
+func wordsOf(err error) string {
+	text := api.Words(err)
+	var p *client.Problem
+	if errors.As(err, &p) {
+		text = strings.Replace(text, p.Error(), problemWords(p), 1)
+	}
+	return text
+}
+
+func problemWords(p *client.Problem) string {
+	switch {
+	case len(p.Errors) > 0:
+		faults := make([]string, 0, len(p.Errors))
+		for _, f := range p.Errors {
+			faults = append(faults, faultWords(f))
+		}
+		return strings.Join(faults, "; ")
+	case p.Code == "unauthenticated":
+		return "the key is not known here, or has ended"
+	case p.Code == "too_large":
+		return strings.Replace(p.Error(), "the body exceeds", "what was given exceeds", 1)
+	}
+	return p.Error()
+}
+
+// faultWords names a flag where a parameter was at fault, and an argument where
+// it was a field.
+func faultWords(f client.Fault) string {
+	in, name, _ := strings.Cut(f.Location, ".")
+	name = strings.ReplaceAll(name, "_", "-")
+	switch {
+	case name == "":
+		return f.Message
+	case in == "query":
+		name = "--" + name
+	}
+	return name + ": " + f.Message
 }
 
 func fixOf(err error) string {
@@ -103,9 +146,14 @@ func fixOf(err error) string {
 	if errors.As(err, &f) {
 		return f.fix
 	}
+	if path, denied := deniedPath(err); denied {
+		return accessFix(path)
+	}
 	var p *client.Problem
-	if errors.As(err, &p) && p.Hint != "" {
-		return p.Hint
+	if errors.As(err, &p) {
+		if fix := problemFix(p); fix != "" {
+			return fix
+		}
 	}
 	for _, o := range outcomes() {
 		if errors.Is(err, o.is) {
@@ -113,4 +161,23 @@ func fixOf(err error) string {
 		}
 	}
 	return "run `dhruva doctor`; the server's log on standard error has more"
+}
+
+// problemFix is what to do about an answer of the server that has a name of its
+// own. The server's own hint speaks of requests, except where it is about what
+// is configured.
+func problemFix(p *client.Problem) string {
+	switch p.Code {
+	case "ambiguous_name":
+		return "use an id in place of the name: `dhruva space list` shows them, `dhruva space delete ID --yes` hides one"
+	case "name_taken":
+		return "use that space, choose another name, or hide it first with `dhruva space delete ID --yes`"
+	case codeNoProvider:
+		return "add --provider echo, which answers with what it was told, or set " + keyVariables() + " where `dhruva serve` runs"
+	case codeProvider, "upstream":
+		return p.Hint
+	case "internal":
+		return "run `dhruva doctor`; the server's log has more, under request " + p.RequestID
+	}
+	return ""
 }

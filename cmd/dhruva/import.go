@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +29,7 @@ const maxLine = 16 << 20
 const maxErrors = 20
 
 func (p *program) importCommand() *cobra.Command {
-	return group("import", "Bring conversations from elsewhere", "  dhruva import jsonl turns.jsonl --space work", p.importJSONL())
+	return group("import", "Bring conversations from elsewhere", "  dhruva import jsonl turns.jsonl --space work", p.making(p.importJSONL()))
 }
 
 func (p *program) importJSONL() *cobra.Command {
@@ -35,7 +37,10 @@ func (p *program) importJSONL() *cobra.Command {
 	c := &cobra.Command{Use: "jsonl PATH", Short: "Import turns, one JSON object a line", Args: cobra.ExactArgs(1),
 		Example: "  dhruva import jsonl turns.jsonl --space work\n  dhruva import jsonl turns.jsonl.gz --space work --json\n  dhruva import jsonl - --space work < turns.jsonl",
 		Long: `Each line is {"role": "user" or "assistant", "text": …} with, if known, "time", "speaker" and "session".
-Lines of one session become one session here. It may be repeated: what is there already is skipped.`,
+Lines with the same "session" are one conversation, whichever file they stand in. Lines without one are one
+conversation per file, told from others by how it begins: the role, text and time of its first line. So a
+renamed copy, or the same lines on standard input, add nothing; and it may be repeated: what is there already
+is skipped. With -q it prints four numbers: sessions, new turns, skipped, errors.`,
 		RunE: func(c *cobra.Command, args []string) error { return p.importFile(c.Context(), args[0], space) },
 	}
 	c.Flags().StringVarP(&space, "space", "s", "", "id or name of the space; made if missing")
@@ -70,7 +75,7 @@ func (p *program) importFile(ctx context.Context, path, space string) error {
 	}
 	defer in.Close()
 	out := imported{Errors: []string{}}
-	conversations, err := readLines(in, importKey(path), &out)
+	conversations, err := readLines(in, fileTitle(path), &out)
 	if err != nil {
 		return err
 	}
@@ -88,9 +93,10 @@ func (p *program) importFile(ctx context.Context, path, space string) error {
 }
 
 func (p *program) reportImport(out imported) error {
-	err := p.print(out, func(w io.Writer) {
-		fmt.Fprintf(w, "%d sessions, %d new turns, %d skipped, %d errors\n", out.Sessions, out.NewTurns, out.Skipped, len(out.Errors))
-	})
+	counts := func(format string) func(io.Writer) {
+		return func(w io.Writer) { fmt.Fprintf(w, format, out.Sessions, out.NewTurns, out.Skipped, len(out.Errors)) }
+	}
+	err := p.printBare(out, counts("%d sessions, %d new turns, %d skipped, %d errors\n"), counts("%d %d %d %d\n"))
 	if len(out.Errors) == 0 || err != nil {
 		return err
 	}
@@ -100,9 +106,8 @@ func (p *program) reportImport(out imported) error {
 	return withFix(fmt.Errorf("%w: %d of them", errPartial, len(out.Errors)), "correct those and repeat the command: what is done already is skipped")
 }
 
-// importKey names a file's conversations: repeating it from another directory
-// adds nothing.
-func importKey(path string) string {
+// fileTitle is the title of a conversation that has no name of its own.
+func fileTitle(path string) string {
 	if path == "-" {
 		return "stdin"
 	}
@@ -129,9 +134,9 @@ func (p *program) openImport(path string) (io.ReadCloser, error) {
 
 // readLines gathers the turns of each session, in the order in which sessions
 // first appear. A line that cannot be read is told and left out.
-func readLines(r io.Reader, file string, out *imported) ([]*client.ImportInput, error) {
+func readLines(r io.Reader, title string, out *imported) ([]*client.ImportInput, error) {
 	var order []*client.ImportInput
-	byKey := map[string]*client.ImportInput{}
+	bySession := map[string]*client.ImportInput{}
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), maxLine)
 	for n := 1; s.Scan(); n++ {
@@ -143,11 +148,10 @@ func readLines(r io.Reader, file string, out *imported) ([]*client.ImportInput, 
 			out.fail("line %d: %v", n, err)
 			continue
 		}
-		key := "jsonl:" + file + ":" + l.Session
-		c := byKey[key]
+		c := bySession[l.Session]
 		if c == nil {
-			c = &client.ImportInput{Key: key, Title: or(l.Session, file)}
-			byKey[key], order = c, append(order, c)
+			c = &client.ImportInput{Key: conversationKey(l.Session, turn), Title: or(l.Session, title)}
+			bySession[l.Session], order = c, append(order, c)
 		}
 		c.Turns = append(c.Turns, turn)
 	}
@@ -155,6 +159,20 @@ func readLines(r io.Reader, file string, out *imported) ([]*client.ImportInput, 
 		return nil, withFix(fmt.Errorf("%w: %w", dhruva.ErrInvalid, err), "check that the file is JSON Lines (or gzip when it ends in .gz)")
 	}
 	return order, nil
+}
+
+// conversationKey names a conversation by what it holds, never by the file it
+// came in: its own name, else how it begins.
+func conversationKey(session string, first client.ImportTurn) string {
+	if session != "" {
+		return "jsonl:session:" + session
+	}
+	at := ""
+	if !first.Time.IsZero() {
+		at = first.Time.UTC().Format(time.RFC3339Nano)
+	}
+	begins := sha256.Sum256([]byte(string(first.Role) + "\n" + at + "\n" + dhruva.Normalize(first.Text)))
+	return "jsonl:begins:" + hex.EncodeToString(begins[:])
 }
 
 func parseLine(b []byte) (line, client.ImportTurn, error) {

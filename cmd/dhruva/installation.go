@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,9 +43,9 @@ type installation struct {
 
 // open opens an installation, and makes what is missing. The order is that of
 // the arrows: keyring, store, keys, write model, index, verbs, edges.
-func open(ctx context.Context, dir, storeURL string, c Config, log *slog.Logger) (_ *installation, err error) {
+func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.Logger) (_ *installation, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, withFix(fmt.Errorf("data directory: %w", err), "give a directory that can be written with --data")
+		return nil, withFix(fmt.Errorf("data directory: %w", err), "%s", makeFix(dir, err))
 	}
 	path, err := storePath(dir, storeURL)
 	if err != nil {
@@ -51,19 +53,17 @@ func open(ctx context.Context, dir, storeURL string, c Config, log *slog.Logger)
 	}
 	keyring, err := openKeyring(dir, path)
 	if err != nil {
-		return nil, err
+		f, _ := masterCheck(dir)
+		return nil, withFix(err, "%s", or(f.Fix, fixOf(err)))
 	}
 	store, err := sqlstore.Open(ctx, path, sqlstore.Options{})
 	if err != nil {
-		return nil, err
+		return nil, withFix(err, "%s", storeFix(path, err))
 	}
-	in := &installation{dir: dir, store: store, log: log}
-	if in.providers, err = newProviders(c); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
+	in := &installation{dir: dir, store: store, providers: all, log: log}
 	in.keys = &auth.Keys{Store: store, Keyring: keyring}
 	if err := in.keys.Bootstrap(ctx, dir); err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(withFix(err, "%s", bootstrapFix(dir, path, err)), store.Close())
 	}
 	in.memory = &memory.Memory{
 		Ledger: ledger.New(store, keyring), Recall: recall.NewEngine(store, keyring), Keys: keyring,
@@ -72,6 +72,43 @@ func open(ctx context.Context, dir, storeURL string, c Config, log *slog.Logger)
 	in.proxy = proxy.New(proxy.Config{Memory: in.memory, Keys: in.keys, Upstreams: in.providers.upstream, Log: log})
 	in.mcp = mcpserver.New(mcpserver.Config{Memory: in.memory, Keys: in.keys, Version: version(), Log: log})
 	return in, nil
+}
+
+// bootstrapFix: the administrator key's file, the master key or the store is at
+// fault.
+func bootstrapFix(dir, store string, err error) string {
+	f, _ := adminFileCheck(dir)
+	switch {
+	case f.Status == "problem":
+		return f.Fix
+	case errors.Is(err, dhruva.ErrInvalid):
+		return anotherMaster
+	}
+	return storeFix(store, err)
+}
+
+// makeFix is what to do when a data directory cannot be made.
+func makeFix(dir string, err error) string {
+	if _, denied := deniedPath(err); denied {
+		return accessFix(filepath.Dir(dir)) + "; or give another directory with --data"
+	}
+	return "give a directory that can be written with --data"
+}
+
+// installed reports whether a directory is an installation, or is there for one
+// to be begun in: empty, or with a file that somebody put there for us.
+func installed(dir string) (bool, error) {
+	found, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("data directory: %w", err)
+	case len(found) == 0:
+		return true, nil
+	}
+	ours := []string{storeFile, auth.MasterKeyFile, auth.AdminKeyFile, providersFile, serverFile}
+	return slices.ContainsFunc(found, func(e fs.DirEntry) bool { return slices.Contains(ours, e.Name()) }), nil
 }
 
 // openKeyring makes a master key only where there is no store yet: beside one,

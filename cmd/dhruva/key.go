@@ -1,21 +1,26 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/client"
 )
 
 func (p *program) keyCommand() *cobra.Command {
 	return group("key", "Keys: who may do what", `  dhruva key create --space work --scopes memory:read,memory:write,proxy --json
   dhruva key list
-  dhruva key revoke KEY`, p.keyCreate(), p.keyList(), p.keyRevoke())
+  dhruva key revoke KEY`, p.making(p.keyCreate()), p.keyList(), p.keyRevoke())
 }
 
 func (p *program) keyCreate() *cobra.Command {
@@ -81,13 +86,60 @@ func (p *program) keyList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printList(p, l, "ID NAME KEY STATE SCOPES", func(k client.Key) []string {
-					return []string{string(k.ID), k.Name, k.Label, keyState(k), scopeNames(k.Scopes)}
+				names := p.spaceNames(c.Context(), api)
+				return printList(p, l, "ID NAME KEY STATE EXPIRES SPACE PROVIDER SCOPES", func(k client.Key) []string {
+					return []string{string(k.ID), k.Name, k.Label, keyState(k), expiry(k), keySpaces(k, names), keyProvider(k), scopeNames(k.Scopes)}
 				})
 			})
 		}}
 	g.flags(c)
 	return c
+}
+
+// spaceNames are the names of the spaces, for tables; without them, where they
+// cannot be had, a table shows ids.
+func (p *program) spaceNames(ctx context.Context, api *client.Client) map[dhruva.SpaceID]string {
+	names := map[dhruva.SpaceID]string{}
+	if p.flags.json || p.flags.quiet {
+		return names
+	}
+	for page := (dhruva.Page{Limit: 1000}); ; {
+		l, err := api.Spaces(ctx, page)
+		if err != nil {
+			return names
+		}
+		for _, s := range l.Items {
+			names[s.ID] = s.Name
+		}
+		if page.After = l.Next; l.Next == "" {
+			return names
+		}
+	}
+}
+
+// keySpaces are the spaces a key reaches, its own first.
+func keySpaces(k client.Key, names map[dhruva.SpaceID]string) string {
+	var out []string
+	for _, id := range slices.Compact(append([]dhruva.SpaceID{k.Space}, k.Spaces...)) {
+		if id != "" {
+			out = append(out, or(names[id], string(id)))
+		}
+	}
+	return or(strings.Join(out, ","), "all")
+}
+
+func keyProvider(k client.Key) string {
+	if k.Test {
+		return echoName
+	}
+	return or(k.Provider, "any")
+}
+
+func expiry(k client.Key) string {
+	if k.ExpiresAt.IsZero() {
+		return "never"
+	}
+	return when(k.ExpiresAt)
 }
 
 func keyState(k client.Key) string {
@@ -109,13 +161,73 @@ func scopeNames(scopes []dhruva.KeyScope) string {
 }
 
 func (p *program) keyRevoke() *cobra.Command {
-	return &cobra.Command{Use: "revoke KEY", Short: "End a key at once", Example: "  dhruva key revoke KEY", Args: cobra.ExactArgs(1),
+	var yes bool
+	c := &cobra.Command{Use: "revoke KEY", Short: "End a key at once", Example: "  dhruva key revoke KEY", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.with(c.Context(), func(api *client.Client) error {
-				if err := api.RevokeKey(c.Context(), dhruva.KeyID(args[0])); err != nil {
-					return err
-				}
-				return p.print(deleted{args[0], true}, func(io.Writer) { p.say("key %s is revoked", args[0]) })
-			})
+			return p.with(c.Context(), func(api *client.Client) error { return p.revokeKey(c.Context(), api, dhruva.KeyID(args[0]), yes) })
 		}}
+	c.Flags().BoolVar(&yes, "yes", false, "also the administrator key of this machine's commands")
+	return c
+}
+
+func (p *program) revokeKey(ctx context.Context, api *client.Client, id dhruva.KeyID, yes bool) error {
+	admin, err := p.isAdminKey(ctx, api, id)
+	if err != nil {
+		return err
+	}
+	if admin && !yes {
+		return withFix(usage("this is the key in %s: with it revoked every command on this machine is refused until there is a new one", auth.AdminKeyFile),
+			"add --yes; afterwards delete %s and run any command: a new one is made", p.adminFile())
+	}
+	err = api.RevokeKey(ctx, id)
+	if errors.Is(err, dhruva.ErrNotFound) {
+		return withFix(fmt.Errorf("%w: no key %q", dhruva.ErrNotFound, id), "`dhruva key list` shows what is there")
+	}
+	if err != nil {
+		return err
+	}
+	return p.print(deleted{string(id), true}, func(io.Writer) {
+		p.say("key %s is revoked", id)
+		if admin {
+			p.say("next: delete %s and run any command: a new one is made", p.adminFile())
+		}
+	})
+}
+
+// isAdminKey reports whether a key is the one that commands find in a data
+// directory: of this machine by the file itself, of another by its name.
+func (p *program) isAdminKey(ctx context.Context, api *client.Client, id dhruva.KeyID) (bool, error) {
+	for page := (dhruva.Page{Limit: 1000}); ; {
+		l, err := api.Keys(ctx, page)
+		if err != nil {
+			return false, err
+		}
+		for _, k := range l.Items {
+			if k.ID == id {
+				return k.Name == auth.AdminKeyFile && k.RevokedAt.IsZero() && p.holds(k.Label), nil
+			}
+		}
+		if page.After = l.Next; l.Next == "" {
+			return false, nil
+		}
+	}
+}
+
+// holds reports whether the key of a label may be the one in admin.key here.
+func (p *program) holds(label string) bool {
+	dir, err := p.dataDir()
+	if err != nil {
+		return true
+	}
+	key, err := adminKey(dir)
+	return err != nil || auth.Label(auth.NewSecret(key)) == label
+}
+
+// adminFile is the path of admin.key, or its name where no directory is known.
+func (p *program) adminFile() string {
+	dir, err := p.dataDir()
+	if err != nil {
+		return auth.AdminKeyFile
+	}
+	return filepath.Join(dir, auth.AdminKeyFile)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -12,6 +13,7 @@ import (
 
 func (p *program) recallCommand() *cobra.Command {
 	var space string
+	var tokens bool
 	var in client.RecallInput
 	c := &cobra.Command{Use: "recall QUERY", Short: "Search a space for evidence", Args: cobra.ExactArgs(1),
 		Example: "  dhruva recall --space work \"when do we ship?\"\n  dhruva recall --space work --as-of 4f2a91c \"which database?\" --json",
@@ -25,22 +27,30 @@ func (p *program) recallCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.print(r, func(w io.Writer) { p.printRecall(w, r) })
+				return p.printBare(r, func(w io.Writer) { p.printRecall(w, r, tokens) }, func(w io.Writer) {
+					for _, e := range r.Evidence {
+						fmt.Fprintln(w, e.Token)
+					}
+				})
 			})
 		}}
 	spaceFlag(c, &space)
 	c.Flags().IntVarP(&in.TopK, "top-k", "k", 0, "at most this many pieces of evidence (default 8, at most 50)")
 	c.Flags().StringVar(&in.AsOf, "as-of", "", "what could be known at this checkpoint")
+	c.Flags().BoolVar(&tokens, "tokens", false, "also print each piece's token, for `dhruva read` (-q prints nothing else)")
 	return c
 }
 
-func (p *program) printRecall(w io.Writer, r client.Recall) {
+func (p *program) printRecall(w io.Writer, r client.Recall, tokens bool) {
 	for n, e := range r.Evidence {
 		fmt.Fprintf(w, "%d. %s\n   %s · %s · trust %.2f · score %.2f", n+1, oneLine(e.Snippet, 400), e.Role, when(e.Time), e.Trust, e.Score)
-		for _, y := range e.Why {
-			fmt.Fprintf(w, " · %s", oneLine(y.Name, 60))
+		for _, y := range reasons(e.Why) {
+			fmt.Fprintf(w, " · %s", y)
 		}
-		fmt.Fprintf(w, "\n   token %s\n", e.Token)
+		fmt.Fprintln(w)
+		if tokens {
+			fmt.Fprintf(w, "   token %s\n", e.Token)
+		}
 	}
 	p.say("%s (%s) · %d sources searched · receipt %s", r.Status, r.Reason, r.Searched, r.Receipt)
 }
@@ -110,7 +120,7 @@ func (p *program) rememberCommand() *cobra.Command {
 					return err
 				}
 				if r.State == dhruva.SourceHeld {
-					p.say("held until a person releases it: %s", r.HeldFor)
+					p.say("held until a person releases it (%s): dhruva source release %s%s", r.HeldFor, r.Source, inSpace(space))
 				}
 				return p.print(r, func(w io.Writer) { fmt.Fprintln(w, r.Source) })
 			})
@@ -131,7 +141,9 @@ func (p *program) authority() string {
 }
 
 func (p *program) sourceCommand() *cobra.Command {
-	return group("source", "Sources: captured texts", "  dhruva source list --space work\n  dhruva source show SOURCE --space work", p.sourceList(), p.sourceShow())
+	return group("source", "Sources: captured texts", `  dhruva source list --space work
+  dhruva source show SOURCE --space work
+  dhruva source release SOURCE --space work`, p.sourceList(), p.sourceShow(), p.sourceRelease())
 }
 
 func (p *program) sourceList() *cobra.Command {
@@ -152,7 +164,7 @@ func (p *program) sourceList() *cobra.Command {
 	g.flags(c)
 	spaceFlag(c, &space)
 	c.Flags().StringVar(&state, "state", "", "only ready, held or purge_pending")
-	c.Flags().StringVar(&class, "class", "", "only of this class")
+	c.Flags().StringVar(&class, "class", "", "only user_committed, user_typed, observed, imported, assistant_visible, derived or external")
 	return c
 }
 
@@ -179,6 +191,40 @@ func (p *program) sourceShow() *cobra.Command {
 		}}
 	spaceFlag(c, &space)
 	return c
+}
+
+func (p *program) sourceRelease() *cobra.Command {
+	var space string
+	c := &cobra.Command{Use: "release [SPACE] SOURCE", Short: "Let a held text be recalled, after you have looked at it", Args: cobra.RangeArgs(1, 2),
+		Example: "  dhruva source list --state held --space work\n  dhruva source release SOURCE --space work\n  dhruva source release work SOURCE",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				if space != "" {
+					return withFix(usage("the space is given twice"), "give it before the source, or with --space")
+				}
+				space, args = args[0], args[1:]
+			}
+			return p.with(c.Context(), func(api *client.Client) error {
+				s, err := api.Release(c.Context(), space, dhruva.SourceID(args[0]))
+				if errors.Is(err, dhruva.ErrNotFound) {
+					err = withFix(err, "`dhruva source list --state held%s` shows what is held", inSpace(space))
+				}
+				if err != nil {
+					return err
+				}
+				return p.print(s, func(io.Writer) { p.say("source %s is %s", s.ID, s.State) })
+			})
+		}}
+	spaceFlag(c, &space)
+	return c
+}
+
+// inSpace is the flag of a space in a command that is shown.
+func inSpace(space string) string {
+	if space == "" {
+		return ""
+	}
+	return " --space " + space
 }
 
 func (p *program) receiptCommand() *cobra.Command {
@@ -222,6 +268,17 @@ func (p *program) receiptShow() *cobra.Command {
 		}}
 }
 
+// printContext says which state a model was given.
+func printContext(w io.Writer, c dhruva.ContextUsed) {
+	fmt.Fprintf(w, "context  %s, %d turns after #%d, %d cut, about %d tokens\n", c.Mode, len(c.Turns), c.Base, c.Cut, c.Tokens)
+	for _, h := range c.Checkpoints {
+		fmt.Fprintf(w, "  checkpoint %s\n", h.Short())
+	}
+	for _, id := range c.Evidence {
+		fmt.Fprintf(w, "  evidence   %s\n", id)
+	}
+}
+
 func printReceipt(w io.Writer, r client.Receipt) {
 	fmt.Fprintf(w, "receipt  %s\nkind     %s over %s, %s\nat       %s\n", r.ID, r.Kind, r.Path, r.State, when(r.CreatedAt))
 	if r.Provider != "" {
@@ -232,6 +289,15 @@ func printReceipt(w io.Writer, r client.Receipt) {
 	}
 	if r.Recall.Note != "" {
 		fmt.Fprintf(w, "note     %s\n", oneLine(r.Recall.Note, 400))
+	}
+	for _, id := range r.Recall.Sources {
+		fmt.Fprintf(w, "evidence %s\n", id)
+	}
+	for _, e := range r.Edits {
+		fmt.Fprintf(w, "edit     %s at byte %d: %d bytes stand where %d stood\n", e.Kind, e.Offset, e.Len, e.Cut)
+	}
+	if r.Context != nil {
+		printContext(w, *r.Context)
 	}
 	fmt.Fprintf(w, "tokens   %d asked, %d sent on, %d recalled (estimated)\n", r.Tokens.Original, r.Tokens.Forwarded, r.Tokens.Recalled)
 }

@@ -25,6 +25,15 @@ func (p *program) print(v any, words func(io.Writer)) error {
 	return enc.Encode(v)
 }
 
+// printBare is print for what has no ids: bare writes the bare fact for --quiet.
+func (p *program) printBare(v any, words, bare func(io.Writer)) error {
+	if p.flags.quiet && !p.flags.json {
+		bare(p.stdout)
+		return nil
+	}
+	return p.print(v, words)
+}
+
 // printIDs writes what names a value, or each value of a list, a line each: its
 // hash, else its id. What has neither is written in words.
 func printIDs(w io.Writer, v any, words func(io.Writer)) error {
@@ -56,6 +65,12 @@ func (p *program) say(format string, args ...any) {
 		return
 	}
 	fmt.Fprintf(p.stderr, format+"\n", args...)
+}
+
+// warn tells of something that is wrong and does not stop the command; quiet
+// does not keep it back.
+func (p *program) warn(format string, args ...any) {
+	fmt.Fprintf(p.stderr, "dhruva: warning: "+format+"\n", args...)
 }
 
 // table writes rows in columns.

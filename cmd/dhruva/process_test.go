@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -192,7 +193,12 @@ func TestTryServesADemoAndLeavesNothing(t *testing.T) {
 
 func TestSighupReloadsTheProviders(t *testing.T) {
 	dir := t.TempDir()
-	in, err := open(t.Context(), dir, "", defaultConfig(t), discard())
+	all, err := newProviders(defaultConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var logged bytes.Buffer
+	in, err := open(t.Context(), dir, "", all, slog.New(slog.NewJSONHandler(&logged, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,8 +228,11 @@ func TestSighupReloadsTheProviders(t *testing.T) {
 	if got, err := in.providers.find(""); err != nil || got.Name != echoName {
 		t.Errorf("after the reload: %v, %v", got, err)
 	}
-	if err := hup("chat: ["); err == nil {
-		t.Error("a broken file was taken")
+	if got := logged.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `"providers reloaded"`) {
+		t.Errorf("a reload logs %q", got)
+	}
+	if err := hup("chat: ["); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("a broken file gives %v", err)
 	}
 	if got, err := in.providers.find(""); err != nil || got.Name != echoName {
 		t.Errorf("a broken file changed something: %v, %v", got, err)
@@ -233,11 +242,14 @@ func TestSighupReloadsTheProviders(t *testing.T) {
 func TestMCPOverStandardInput(t *testing.T) {
 	dir := t.TempDir()
 	env := func(n string) string { return map[string]string{"DHRUVA_DATA": dir}[n] }
+	if code := run(t.Context(), []string{"space", "create", "work"}, strings.NewReader(""), io.Discard, io.Discard, env); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		code := run(context.Background(), []string{"mcp"}, inR, outW, io.Discard, env)
+		code := run(context.Background(), []string{"mcp", "--space", "work"}, inR, outW, io.Discard, env)
 		_ = outW.Close()
 		ended <- code
 	}()
@@ -264,5 +276,12 @@ func TestMCPOverStandardInput(t *testing.T) {
 	_ = inW.Close()
 	if code := <-ended; code != exitOK {
 		t.Errorf("exit code %d", code)
+	}
+	for space, want := range map[string]string{"work": "Friday at nine", "default": ""} {
+		var out bytes.Buffer
+		run(t.Context(), []string{"recall", "--space", space, "when is the deploy window?"}, strings.NewReader(""), &out, io.Discard, env)
+		if got := out.String(); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("in space %s: %q", space, got)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/dhruva-memory/dhruva"
@@ -12,6 +14,7 @@ import (
 	"github.com/dhruva-memory/dhruva/llm/echo"
 	"github.com/dhruva-memory/dhruva/llm/remote"
 	"github.com/dhruva-memory/dhruva/memory"
+	"github.com/dhruva-memory/dhruva/serve/api"
 	"github.com/dhruva-memory/dhruva/serve/proxy"
 )
 
@@ -26,6 +29,9 @@ const echoModel = "echo"
 type providers struct{ now atomic.Pointer[providerSet] }
 
 type providerSet struct {
+	// fault is what is wrong with the configuration: no provider but echo is
+	// there, and asking for another gives it.
+	fault     error
 	config    Config
 	byName    map[string]memory.Provider
 	upstreams map[string]proxy.Upstream
@@ -36,13 +42,34 @@ func newProviders(c Config) (*providers, error) {
 	return p, p.set(c)
 }
 
-// set replaces the configuration, or changes nothing.
-func (p *providers) set(c Config) error {
-	s := &providerSet{
+// providersOrFault are for commands most of which need no provider: a fault of
+// the configuration stops only those that ask for one.
+func (p *program) providersOrFault(dir string) *providers {
+	c, err := loadConfig("", dir, p.env)
+	if err == nil {
+		var all *providers
+		if all, err = newProviders(c); err == nil {
+			return all
+		}
+	}
+	all := &providers{}
+	s := onlyEcho(Config{})
+	s.fault = err
+	all.now.Store(s)
+	return all
+}
+
+func onlyEcho(c Config) *providerSet {
+	return &providerSet{
 		config:    c,
 		byName:    map[string]memory.Provider{echoName: {Name: echoName, DefaultModel: echoModel, Generator: echo.Provider{}}},
 		upstreams: map[string]proxy.Upstream{echoName: {Name: echoName, Kind: proxy.KindEcho, Transport: echo.Provider{}}},
 	}
+}
+
+// set replaces the configuration, or changes nothing.
+func (p *providers) set(c Config) error {
+	s := onlyEcho(c)
 	for _, name := range providerNames() {
 		if !c.reachable(name) {
 			continue
@@ -68,7 +95,7 @@ func upstreamOf(name string, c ProviderConfig) (proxy.Upstream, error) {
 	policy := egress.Policy{AllowPrivate: c.AllowPrivate}
 	base, err := policy.CheckURL(c.BaseURL)
 	if err != nil {
-		return proxy.Upstream{}, withFix(fmt.Errorf("%w: provider %s: base_url: %w", dhruva.ErrInvalid, name, err),
+		return proxy.Upstream{}, withFix(fmt.Errorf("%w: provider %s: base_url: %s", dhruva.ErrInvalid, name, api.Words(err)),
 			"correct base_url; a server on this machine or network also needs allow_private: true")
 	}
 	kind := proxy.KindOpenAI
@@ -103,12 +130,55 @@ func (p *providers) find(name string) (memory.Provider, error) {
 	if name == "" {
 		name = s.config.defaultProvider()
 	}
-	if name == "" {
-		return memory.Provider{}, fmt.Errorf("%w: no provider is configured; set OPENAI_API_KEY or ANTHROPIC_API_KEY, write providers.yaml, or name the provider echo", dhruva.ErrInvalid)
-	}
 	found, ok := s.byName[name]
-	if !ok {
-		return memory.Provider{}, fmt.Errorf("%w: provider %q is not enabled; configure it in providers.yaml or by its variable", dhruva.ErrInvalid, name)
+	switch {
+	case ok:
+		return found, nil
+	case s.fault != nil:
+		return found, advised{s.fault, codeProvider, fixOf(s.fault)}
+	case name == "":
+		return found, advised{fmt.Errorf("%w: no provider is configured", dhruva.ErrInvalid), codeNoProvider,
+			"name the provider " + echoName + ", which answers with what it was told, or set " + keyVariables() + " where the server runs"}
+	case slices.Contains(providerNames(), name):
+		return found, advised{fmt.Errorf("%w: provider %q is not enabled", dhruva.ErrInvalid, name), codeProvider,
+			"set " + variableOf(name) + " where `dhruva serve` runs, or enable it in providers.yaml, which SIGHUP has read again"}
 	}
-	return found, nil
+	return found, advised{fmt.Errorf("%w: there is no provider %q", dhruva.ErrInvalid, name), codeProvider,
+		"the providers are " + strings.Join(append(providerNames(), echoName), ", ")}
+}
+
+// The codes of problems that are about what is configured.
+const (
+	codeNoProvider = "no_provider"
+	codeProvider   = "provider"
+)
+
+// advised is an error that tells the API what to do about it.
+type advised struct {
+	error
+	code, hint string
+}
+
+// Advice is the problem's code and hint.
+func (a advised) Advice() (code, hint string) { return a.code, a.hint }
+
+// Unwrap is the error itself.
+func (a advised) Unwrap() error { return a.error }
+
+// variableOf is the variable that alone enables a provider.
+func variableOf(name string) string {
+	key := "api_key"
+	if name == "generic" {
+		key = "base_url"
+	}
+	return variables()["providers."+name+"."+key][0]
+}
+
+func keyVariables() string {
+	var names []string
+	for _, name := range providerNames() {
+		names = append(names, variableOf(name))
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -20,6 +20,10 @@ type program struct {
 	stderr io.Writer
 	env    func(string) string
 	flags  globalFlags
+	// makes: the command may begin an installation where there is none.
+	makes bool
+	// keyFile is the file the key was read from; "" when it was given.
+	keyFile string
 	// reloaded, when not nil, is told of every reload of the providers.
 	reloaded func(error)
 }
@@ -42,12 +46,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		complain(stderr, err)
+		complain(stderr, err, command.CommandPath())
 	}
 	return exitCode(err)
 }
@@ -65,6 +69,7 @@ const rootExample = `  dhruva try                                    a demo: no 
   dhruva space create work
   dhruva remember --space work "We ship on Fridays."
   dhruva recall --space work "when do we ship?"
+  dhruva session send SESSION "When do we ship?" --provider echo
   dhruva log work                               the checkpoints of a space`
 
 func (p *program) root() *cobra.Command {
@@ -77,7 +82,7 @@ func (p *program) root() *cobra.Command {
 	}
 	f := root.PersistentFlags()
 	f.BoolVar(&p.flags.json, "json", false, "print one JSON value")
-	f.BoolVarP(&p.flags.quiet, "quiet", "q", false, "print only ids and hashes, no talk")
+	f.BoolVarP(&p.flags.quiet, "quiet", "q", false, "print only ids, hashes, tokens or the bare fact, no talk")
 	f.StringVar(&p.flags.data, "data", "", "data directory (DHRUVA_DATA; default $XDG_DATA_HOME/dhruva)")
 	f.StringVar(&p.flags.url, "url", "", "server to talk to (DHRUVA_URL; default: the one that serves the data directory)")
 	f.StringVar(&p.flags.key, "key", "", "Dhruva key (better: DHRUVA_KEY; default DIR/admin.key)")
@@ -86,9 +91,9 @@ func (p *program) root() *cobra.Command {
 	})
 	root.SetUsageTemplate(usageTemplate)
 	root.SetHelpTemplate(helpTemplate)
-	root.AddCommand(p.serveCommand(), p.tryCommand(), p.mcpCommand(),
+	root.AddCommand(p.serveCommand(), p.tryCommand(), p.making(p.mcpCommand()),
 		p.spaceCommand(), p.sessionCommand(), p.checkpointCommand(), p.logCommand(), p.showCommand(), p.forkCommand(), p.mountCommand(), p.verifyCommand(),
-		p.recallCommand(), p.readCommand(), p.rememberCommand(), p.sourceCommand(), p.receiptCommand(),
+		p.recallCommand(), p.readCommand(), p.making(p.rememberCommand()), p.sourceCommand(), p.receiptCommand(),
 		p.keyCommand(), p.importCommand(), p.doctorCommand(), p.benchCommand(), p.versionCommand())
 	asUsage(root)
 	return root
@@ -121,6 +126,17 @@ func needsVerb(c *cobra.Command, args []string) error {
 	return withFix(usage("unknown command %q for %q", args[0], c.CommandPath()), "%s", fix)
 }
 
+// making marks a command that may begin an installation where there is none.
+// The others refuse: a mistyped directory must not become one.
+func (p *program) making(c *cobra.Command) *cobra.Command {
+	do := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		p.makes = true
+		return do(c, args)
+	}
+	return c
+}
+
 // group is a noun whose verbs follow.
 func group(use, short, example string, verbs ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Example: example, Args: cobra.ArbitraryArgs, RunE: needsVerb, SuggestionsMinimumDistance: 2}
@@ -136,7 +152,8 @@ func (p *program) versionCommand() *cobra.Command {
 				Version string `json:"version"`
 				Go      string `json:"go"`
 			}{version(), goVersion()}
-			return p.print(v, func(w io.Writer) { fmt.Fprintf(w, "dhruva %s (%s)\n", v.Version, v.Go) })
+			return p.printBare(v, func(w io.Writer) { fmt.Fprintf(w, "dhruva %s (%s)\n", v.Version, v.Go) },
+				func(w io.Writer) { fmt.Fprintln(w, v.Version) })
 		},
 	}
 }

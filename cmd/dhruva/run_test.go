@@ -89,9 +89,12 @@ func TestExitCodes(t *testing.T) {
 			continue
 		}
 		var out bytes.Buffer
-		complain(&out, fmt.Errorf("wrapped: %w", tt.err))
+		complain(&out, fmt.Errorf("wrapped: %w", tt.err), "dhruva log")
 		if !strings.Contains(out.String(), "\nfix: ") || !strings.HasSuffix(out.String(), "\n") {
 			t.Errorf("no fix for %v: %q", tt.err, out.String())
+		}
+		if strings.Contains(out.String(), "`dhruva --help`") {
+			t.Errorf("the fix speaks of another command: %q", out.String())
 		}
 	}
 }

@@ -13,6 +13,10 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/auth"
+	"github.com/dhruva-memory/dhruva/ledger"
 )
 
 // asProgram, when set, makes the test binary the program itself, for tests
@@ -36,7 +40,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"dhruva": cmdDhruva, "exits": cmdExits, "get": cmdGet, "serve": cmdServe, "repeat": cmdRepeat,
+			"dhruva": cmdDhruva, "exits": cmdExits, "get": cmdGet, "serve": cmdServe, "repeat": cmdRepeat, "twins": cmdTwins,
 		},
 		RequireUniqueNames: true,
 	})
@@ -130,6 +134,7 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	go func() { _, _ = io.Copy(io.Discard, pr) }()
 	ts.Setenv("URL", url)
+	ts.Setenv("ADDR", strings.TrimPrefix(url, "http://"))
 	ts.Defer(func() {
 		stop()
 		if c := <-code; c != exitOK {
@@ -139,6 +144,21 @@ func cmdServe(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s is still there", serverFile)
 		}
 	})
+}
+
+// cmdTwins makes two spaces of one name, as no command does, and puts the id of
+// the first into TWIN: twins NAME
+func cmdTwins(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.Getenv("DHRUVA_DATA")
+	in, err := open(context.Background(), dir, "", (&program{env: ts.Getenv}).providersOrFault(dir), discard())
+	ts.Check(err)
+	ctx := dhruva.WithPrincipal(context.Background(), auth.LocalPrincipal())
+	for range 2 {
+		s, err := in.memory.Ledger.CreateSpace(ctx, ledger.SpaceInput{Name: args[0]})
+		ts.Check(err)
+		ts.Setenv("TWIN", string(s.ID))
+	}
+	ts.Check(in.closeSoon())
 }
 
 // cmdRepeat writes a file of a text many times over: repeat FILE N TEXT

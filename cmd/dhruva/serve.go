@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/serve/api"
 	"github.com/dhruva-memory/dhruva/serve/mcpserver"
 )
@@ -102,16 +103,20 @@ func loopback(host string) bool {
 // server answers; nil prints the one line.
 func (p *program) serveAt(ctx context.Context, dir string, config Config, f serveFlags, ready func(*installation, string) error) error {
 	log := slog.New(slog.NewJSONHandler(p.stderr, nil))
-	if s, err := running(ctx, dir); err == nil {
+	if s, err := running(ctx, dir, func(s string) { log.Warn(s) }); err == nil {
 		return withFix(fmt.Errorf("%w: %s is served already, at %s by process %d", dhruva.ErrConflict, dir, s.URL, s.PID), "use that server, end it, or give another --data")
 	}
-	in, err := open(ctx, dir, f.store, config, log)
+	all, err := newProviders(config)
+	if err != nil {
+		return err
+	}
+	in, err := open(ctx, dir, f.store, all, log)
 	if err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return errors.Join(withFix(fmt.Errorf("listen: %w", err), "give a free port with --listen; port 0 takes any"), in.closeSoon())
+		return errors.Join(withFix(fmt.Errorf("listen: %w", err), "%s", listenFix(err)), in.closeSoon())
 	}
 	me := serving{URL: urlOf(l.Addr()), PID: os.Getpid(), Instance: dhruva.NewID()}
 	srv := &http.Server{
@@ -142,6 +147,15 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 		}
 	}
 	return errors.Join(err, shutdown(srv), in.closeSoon())
+}
+
+// listenFix also speaks to who typed make run.
+func listenFix(err error) string {
+	const free = "127.0.0.1:7474"
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return "give a free port: dhruva serve --listen " + free + " (make run LISTEN=" + free + "); port 0 takes any"
+	}
+	return "give an address of this machine with --listen, such as " + free
 }
 
 // shutdownTime is how long requests in flight may take to end.
@@ -210,22 +224,33 @@ func urlOf(a net.Addr) string {
 }
 
 func (p *program) mcpCommand() *cobra.Command {
-	return &cobra.Command{
+	var space string
+	c := &cobra.Command{
 		Use: "mcp", Short: "Speak MCP over standard input and output", Args: cobra.NoArgs,
-		Example: `  claude mcp add dhruva -- dhruva mcp
+		Example: `  claude mcp add dhruva -- dhruva mcp --space work
   DHRUVA_URL=https://memory.example DHRUVA_KEY=dhr_live_… dhruva mcp`,
-		RunE: func(c *cobra.Command, _ []string) error { return p.mcp(c.Context()) },
+		Long: "Serves the memory tools to one client. A call that names no space works in the one given here.",
+		RunE: func(c *cobra.Command, _ []string) error { return p.mcp(c.Context(), space) },
 	}
+	spaceFlag(c, &space)
+	return c
 }
 
-func (p *program) mcp(ctx context.Context) error {
-	c, done, err := p.connect(ctx)
-	if err != nil {
-		return err
-	}
-	server := mcpserver.New(mcpserver.Config{Memory: remoteMemory{c}, Version: version()})
-	err = server.ServeStdio(ctx, io.NopCloser(p.stdin), nopWriteCloser{p.stdout})
-	return errors.Join(err, done())
+func (p *program) mcp(ctx context.Context, space string) error {
+	return p.with(ctx, func(c *client.Client) error {
+		if space != "" {
+			s, err := c.Space(ctx, space) // a mistake shows here, not at the first call
+			if errors.Is(err, dhruva.ErrNotFound) {
+				return withFix(err, "make it with `dhruva space create %s`", space)
+			}
+			if err != nil {
+				return err
+			}
+			space = string(s.ID)
+		}
+		server := mcpserver.New(mcpserver.Config{Memory: remoteMemory{c, space}, Version: version()})
+		return server.ServeStdio(ctx, io.NopCloser(p.stdin), nopWriteCloser{p.stdout})
+	})
 }
 
 // nopWriteCloser leaves standard output open.

@@ -59,15 +59,26 @@ func readServing(dir string) (serving, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return serving{}, fmt.Errorf("%w: %s", dhruva.ErrNotFound, serverFile)
 	}
-	if err != nil {
+	if errors.Is(err, fs.ErrPermission) {
 		return serving{}, err
 	}
 	var s serving
-	if err := json.Unmarshal(b, &s); err != nil || s.URL == "" {
-		return serving{}, fmt.Errorf("%w: %s is damaged", dhruva.ErrInvalid, serverFile)
+	if err != nil || json.Unmarshal(b, &s) != nil || s.URL == "" {
+		return serving{}, damaged(filepath.Join(dir, serverFile))
 	}
 	return s, nil
 }
+
+// damaged is a server file that says nothing: it is taken as absent, and the
+// next server writes it anew.
+type damaged string
+
+// Error names the file.
+func (d damaged) Error() string { return string(d) + " is damaged" }
+
+// Is: whoever wants to know whether a server runs gets the answer of an absent
+// file.
+func (damaged) Is(target error) bool { return target == dhruva.ErrNotFound }
 
 // aliveTime bounds the question whether a server is there.
 const aliveTime = 2 * time.Second
@@ -80,9 +91,13 @@ func (s serving) alive(ctx context.Context) bool {
 	return err == nil && s.Instance != "" && h.Instance == s.Instance
 }
 
-// running is the live server of a data directory, ErrNotFound when there is none.
-func running(ctx context.Context, dir string) (serving, error) {
+// running is the live server of a data directory, ErrNotFound when there is
+// none. warn is told of a file that is damaged.
+func running(ctx context.Context, dir string, warn func(string)) (serving, error) {
 	s, err := readServing(dir)
+	if bad := damaged(""); errors.As(err, &bad) {
+		warn(bad.Error() + " and taken as absent; `dhruva serve` writes it anew")
+	}
 	if err != nil {
 		return serving{}, err
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,7 +17,7 @@ func (p *program) sessionCommand() *cobra.Command {
 	return group("session", "Sessions: conversations and their turns", `  dhruva session create --space work
   dhruva session send SESSION "What did we decide?" --provider echo
   dhruva session preview SESSION "What did we decide?"`,
-		p.sessionList(), p.sessionCreate(), p.sessionShow(), p.sessionTurns(), p.sessionSend(), p.sessionPreview(),
+		p.sessionList(), p.making(p.sessionCreate()), p.sessionShow(), p.sessionTurns(), p.sessionSend(), p.sessionPreview(),
 		p.sessionTitle(), p.sessionAttach(), p.sessionDelete())
 }
 
@@ -52,11 +54,11 @@ func mountOf(s client.Session) string {
 	return s.Mount.Checkpoint.Short()
 }
 
-func (p *program) printSession(s client.Session) error {
+func (p *program) printSession(ctx context.Context, api *client.Client, s client.Session) error {
 	return p.print(s, func(w io.Writer) {
 		space := "FRESH (no space)"
 		if s.SpaceID != nil {
-			space = string(*s.SpaceID)
+			space = spaceWords(ctx, api, *s.SpaceID)
 		}
 		fmt.Fprintf(w, "session %s\ntitle   %s\nspace   %s\nbranch  %s\nturns   %d\n", s.ID, oneLine(s.Title, 200), space, oneLine(s.Branch, 200), s.LastSeq)
 		if s.Mount != nil {
@@ -68,6 +70,15 @@ func (p *program) printSession(s client.Session) error {
 	})
 }
 
+// spaceWords is a space's name and id; its id alone to a key that may not look.
+func spaceWords(ctx context.Context, api *client.Client, id dhruva.SpaceID) string {
+	s, err := api.Space(ctx, string(id))
+	if err != nil {
+		return string(id)
+	}
+	return fmt.Sprintf("%s (%s)", oneLine(s.Name, 200), id)
+}
+
 // oneSession is a command that answers with a session.
 func (p *program) oneSession(c *cobra.Command, f func(*client.Client) (client.Session, error)) error {
 	return p.with(c.Context(), func(api *client.Client) error {
@@ -75,7 +86,7 @@ func (p *program) oneSession(c *cobra.Command, f func(*client.Client) (client.Se
 		if err != nil {
 			return err
 		}
-		return p.printSession(s)
+		return p.printSession(c.Context(), api, s)
 	})
 }
 
@@ -96,7 +107,7 @@ func (p *program) sessionCreate() *cobra.Command {
 				}
 				s, err := api.CreateSession(c.Context(), name, in)
 				if err == nil {
-					p.say("next: dhruva session send %s \"…\"", s.ID)
+					p.say("next: dhruva session send %s \"…\" (with --provider echo where none is configured)", s.ID)
 				}
 				return s, err
 			})
@@ -163,7 +174,7 @@ func sendFlags(c *cobra.Command, in *client.SendInput) {
 func (p *program) sessionSend() *cobra.Command {
 	var in client.SendInput
 	c := &cobra.Command{Use: "send SESSION MESSAGE", Short: "Ask a model in a session", Args: cobra.ExactArgs(2),
-		Example: "  dhruva session send SESSION \"Hello\" --provider echo\n  dhruva session send SESSION - < question.txt",
+		Example: "  dhruva session send SESSION \"Hello\" --provider echo      no key, no network: it answers with what it was told\n  dhruva session send SESSION - --provider echo < question.txt",
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
 			if in.Message, err = p.text(args[1]); err != nil {
@@ -262,7 +273,11 @@ func (p *program) sessionDelete() *cobra.Command {
 				return needsYes("this hides the session")
 			}
 			return p.with(c.Context(), func(api *client.Client) error {
-				if err := api.DeleteSession(c.Context(), dhruva.SessionID(args[0])); err != nil {
+				err := api.DeleteSession(c.Context(), dhruva.SessionID(args[0]))
+				if errors.Is(err, dhruva.ErrNotFound) {
+					return gone("session", args[0], "dhruva session list --space SPACE")
+				}
+				if err != nil {
 					return err
 				}
 				return p.print(deleted{args[0], true}, func(io.Writer) { p.say("session %s is hidden", args[0]) })

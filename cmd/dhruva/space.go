@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -45,7 +46,7 @@ func printList[T any](p *program, l client.List[T], head string, row func(T) []s
 
 func (p *program) spaceCommand() *cobra.Command {
 	return group("space", "Spaces: memory namespaces", `  dhruva space create work --description "the day job"
-  dhruva space list`, p.spaceList(), p.spaceCreate(), p.spaceShow(), p.spaceDelete())
+  dhruva space list`, p.spaceList(), p.making(p.spaceCreate()), p.spaceShow(), p.spaceDelete())
 }
 
 func (p *program) spaceList() *cobra.Command {
@@ -94,7 +95,6 @@ func (p *program) spaceCreate() *cobra.Command {
 		}}
 	c.Flags().StringVar(&in.Description, "description", "", "what it is for")
 	c.Flags().StringVar(&in.ProjectRoot, "project-root", "", "directory of the project")
-	c.Flags().BoolVar(&in.Unique, "unique", false, "refuse when a space of this name exists")
 	return c
 }
 
@@ -119,10 +119,17 @@ func (p *program) spaceDelete() *cobra.Command {
 				return needsYes("this hides the space and what is in it from everyone")
 			}
 			return p.with(c.Context(), func(api *client.Client) error {
-				if err := api.DeleteSpace(c.Context(), args[0]); err != nil {
+				s, err := api.Space(c.Context(), args[0])
+				if err == nil {
+					err = api.DeleteSpace(c.Context(), string(s.ID))
+				}
+				if errors.Is(err, dhruva.ErrNotFound) {
+					return gone("space", args[0], "dhruva space list")
+				}
+				if err != nil {
 					return err
 				}
-				return p.print(deleted{args[0], true}, func(io.Writer) { p.say("space %s is hidden", args[0]) })
+				return p.print(deleted{string(s.ID), true}, func(io.Writer) { p.say("space %s is hidden", oneLine(s.Name, 200)) })
 			})
 		}}
 	c.Flags().BoolVar(&yes, "yes", false, "do it")
@@ -133,6 +140,12 @@ func (p *program) spaceDelete() *cobra.Command {
 type deleted struct {
 	ID      string `json:"id"`
 	Deleted bool   `json:"deleted"`
+}
+
+// gone answers a deletion of what is not there. What is hidden and what never
+// was cannot be told apart, on purpose.
+func gone(what, id, list string) error {
+	return withFix(fmt.Errorf("%w: %s %q is hidden already, or was never there", dhruva.ErrNotFound, what, id), "`%s` shows what is there", list)
 }
 
 func needsYes(what string) error { return withFix(usage("%s", what), "add --yes") }

@@ -35,6 +35,7 @@ type rig struct {
 	// handler is the API without what stands before it.
 	handler http.Handler
 	store   *failing
+	ledger  *ledger.Ledger
 }
 
 // failing is a store that can be made to fail.
@@ -114,7 +115,7 @@ func newRig(t *testing.T) *rig {
 	handler := New(Config{Memory: m, Keys: keys, Version: "test"})
 	s := httptest.NewServer(edge.Access{Log: slog.New(slog.DiscardHandler)}.Wrap(handler))
 	t.Cleanup(s.Close)
-	r := &rig{t: t, url: s.URL, keys: keys, model: model, handler: handler, store: store}
+	r := &rig{t: t, url: s.URL, keys: keys, model: model, handler: handler, store: store, ledger: m.Ledger}
 	r.Client = &client.Client{BaseURL: s.URL, Key: r.key(auth.KeyInput{Scopes: dhruva.KeyScopes()})}
 	return r
 }
@@ -132,6 +133,19 @@ func (r *rig) key(in auth.KeyInput) string {
 // as is the client with another key.
 func (r *rig) as(in auth.KeyInput) *client.Client {
 	return &client.Client{BaseURL: r.url, Key: r.key(in)}
+}
+
+// twins makes two spaces of one name, which this API would not.
+func (r *rig) twins(name string) (ids []string) {
+	r.t.Helper()
+	for range 2 {
+		s, err := r.ledger.CreateSpace(dhruva.WithPrincipal(r.t.Context(), auth.LocalPrincipal()), ledger.SpaceInput{Name: name})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		ids = append(ids, string(s.ID))
+	}
+	return ids
 }
 
 // raw sends a request that the client would never make.
@@ -212,8 +226,8 @@ func TestSpaces(t *testing.T) {
 func TestListsArePaged(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	want := map[dhruva.SpaceID]bool{}
-	for range 5 {
-		want[must[client.Space](t)(r.CreateSpace(ctx, client.SpaceInput{Name: "s"})).ID] = true
+	for n := range 5 {
+		want[must[client.Space](t)(r.CreateSpace(ctx, client.SpaceInput{Name: string(rune('a' + n))})).ID] = true
 	}
 	page := dhruva.Page{Limit: 2}
 	for n := 0; ; n++ {

@@ -1,8 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -35,8 +39,34 @@ func (a *api) listCheckpoints(ctx context.Context, in *struct {
 	if err != nil {
 		return client.List[client.Checkpoint]{}, err
 	}
-	rows, next, err := a.ledger.ListCheckpoints(ctx, dhruva.CheckpointQuery{Space: s.ID, Branch: in.Branch, Session: in.Session, Page: in.page()})
+	page, err := in.byHash()
+	if err != nil {
+		return client.List[client.Checkpoint]{}, err
+	}
+	rows, next, err := a.ledger.ListCheckpoints(ctx, dhruva.CheckpointQuery{Space: s.ID, Branch: in.Branch, Session: in.Session, Page: page})
+	if err == nil && len(rows) == 0 {
+		err = cmp.Or(a.branch(ctx, s.ID, in.Branch), a.known(ctx, in.Session))
+	}
 	return list(rows, next, checkpointView), err
+}
+
+// branch refuses a filter by a branch that is not there, and says which are.
+func (a *api) branch(ctx context.Context, space dhruva.SpaceID, name string) error {
+	if name == "" {
+		return nil
+	}
+	rows, err := a.ledger.Branches(ctx, space)
+	if err != nil {
+		return err
+	}
+	names := each(rows, func(b dhruva.Branch) string { return b.Name })
+	switch {
+	case slices.Contains(names, name):
+		return nil
+	case len(names) == 0:
+		return fmt.Errorf("%w: no branch %q: the space has none yet", dhruva.ErrNotFound, name)
+	}
+	return fmt.Errorf("%w: no branch %q; there are %s", dhruva.ErrNotFound, name, strings.Join(names, ", "))
 }
 
 func (a *api) createCheckpoint(ctx context.Context, in *struct {

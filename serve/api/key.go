@@ -70,7 +70,10 @@ func (a *api) ensured(ctx context.Context, name string) (dhruva.Space, error) {
 }
 
 func (a *api) listKeys(ctx context.Context, in *Paging) (client.List[client.Key], error) {
-	p := in.page()
+	p, err := in.byID()
+	if err != nil {
+		return client.List[client.Key]{}, err
+	}
 	rows, err := a.keys.List(ctx, p)
 	if err != nil {
 		return client.List[client.Key]{}, err

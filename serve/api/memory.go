@@ -23,24 +23,30 @@ func (a *api) recall() {
 	route(a, huma.Operation{OperationID: "import", Method: http.MethodPost, Path: "/spaces/{space}/import", Summary: "Store a conversation held elsewhere; may be repeated", Tags: tags}, a.importTurns)
 	route(a, huma.Operation{OperationID: "list-sources", Method: http.MethodGet, Path: "/spaces/{space}/sources", Summary: "List the sources of a space", Tags: tags}, a.listSources)
 	route(a, huma.Operation{OperationID: "show-source", Method: http.MethodGet, Path: "/spaces/{space}/sources/{id}", Summary: "Show a source and what said it", Tags: tags}, a.showSource)
+	route(a, huma.Operation{OperationID: "release-source", Method: http.MethodPost, Path: "/spaces/{space}/sources/{id}/release", Summary: "Let a held text be recalled, after a person has looked at it", Tags: tags}, a.release)
 }
 
 func (a *api) recallIn(ctx context.Context, in *struct {
 	InSpace
 	Body client.RecallInput
 }) (client.Recall, error) {
+	space, err := a.named(ctx, in.Space)
+	if err != nil {
+		return client.Recall{}, err
+	}
 	r, err := a.memory.RecallIn(ctx, memory.RecallInput{
-		Space: a.named(in.Space), Query: in.Body.Query, TopK: in.Body.TopK, AsOf: in.Body.AsOf, Path: path,
+		Space: space, Query: in.Body.Query, TopK: in.Body.TopK, AsOf: in.Body.AsOf, Path: path,
 	})
 	return recallView(r), err
 }
 
-// named is a path's space as memory takes it.
-func (a *api) named(space string) string {
+// named is a path's space as memory takes it: an id, "" for the key's own.
+func (a *api) named(ctx context.Context, space string) (string, error) {
 	if space == ownSpace {
-		return ""
+		return "", nil
 	}
-	return space
+	s, err := a.called(ctx, space)
+	return string(s.ID), err
 }
 
 func (a *api) read(ctx context.Context, in *struct{ Body client.ReadInput }) (client.ReadResults, error) {
@@ -52,8 +58,12 @@ func (a *api) remember(ctx context.Context, in *struct {
 	InSpace
 	Body client.RememberInput
 }) (client.Remembered, error) {
+	space, err := a.named(ctx, in.Space)
+	if err != nil {
+		return client.Remembered{}, err
+	}
 	r, err := a.memory.RememberIn(ctx, memory.RememberInput{
-		Space: a.named(in.Space), Text: in.Body.Text, SourceID: string(in.Body.SourceID), Authority: in.Body.Authority, Path: path,
+		Space: space, Text: in.Body.Text, SourceID: string(in.Body.SourceID), Authority: in.Body.Authority, Path: path,
 	})
 	s := r.Source
 	return client.Remembered{Source: s.ID, Class: s.Class, State: s.State, HeldFor: s.HeldFor, Trust: s.Class.Trust(), Receipt: r.Receipt}, err
@@ -78,7 +88,7 @@ func (a *api) listSources(ctx context.Context, in *struct {
 	InSpace
 	Paging
 	State dhruva.SourceState `query:"state" enum:"ready,held,purge_pending"`
-	Class dhruva.SourceClass `query:"class"`
+	Class dhruva.SourceClass `query:"class" enum:"user_committed,user_typed,observed,imported,assistant_visible,derived,external"`
 }) (client.List[client.Source], error) {
 	s, err := a.space(ctx, in.Space)
 	if err != nil {
@@ -88,16 +98,29 @@ func (a *api) listSources(ctx context.Context, in *struct {
 	return list(rows, next, sourceView), err
 }
 
-func (a *api) showSource(ctx context.Context, in *struct {
+// InSource is the path of a source.
+type InSource struct {
 	InSpace
 	ID dhruva.SourceID `path:"id" doc:"Id of the source."`
-}) (client.Source, error) {
+}
+
+func (a *api) showSource(ctx context.Context, in *InSource) (client.Source, error) {
 	s, err := a.space(ctx, in.Space)
 	if err != nil {
 		return client.Source{}, err
 	}
 	row, err := a.ledger.Source(ctx, s.ID, in.ID)
 	return sourceView(row), err
+}
+
+// release answers without the text: the right to release is not one to read.
+func (a *api) release(ctx context.Context, in *InSource) (client.Source, error) {
+	s, err := a.space(ctx, in.Space)
+	if err != nil {
+		return client.Source{}, err
+	}
+	row, err := a.ledger.Release(ctx, s.ID, in.ID)
+	return sourceView(ledger.SourceView{Source: row}), err
 }
 
 func recallView(r dhruva.Recall) client.Recall {

@@ -31,15 +31,35 @@ type upstream interface {
 	Temporary() bool
 }
 
+// advised is an error that knows better than its class what it is called and
+// what to do: of what is configured, which this layer does not know.
+type advised interface {
+	error
+	Advice() (code, hint string)
+}
+
 // classified gives an error of a provider its own code; its text is made for
-// people and holds no secret (llm.Error).
+// people and holds no secret (llm.Error). Others speak in Words.
 func classified(err error) error {
 	var up upstream
+	if errors.Is(err, dhruva.ErrUnavailable) && !errors.As(err, &up) {
+		return err // its words are for the log alone
+	}
 	if errors.As(err, &up) && errors.Is(err, dhruva.ErrUnavailable) {
 		return &edge.Refusal{Status: http.StatusBadGateway, Code: "upstream", Title: "The model provider failed", Detail: up.Error(),
 			Hint: "check the provider's key and address with `dhruva doctor`, or try again"}
 	}
-	return err
+	var refusal *edge.Refusal
+	if errors.As(err, &refusal) {
+		return err
+	}
+	var known advised
+	if errors.As(err, &known) {
+		e := edge.ProblemOf(err)
+		code, hint := known.Advice()
+		return &edge.Refusal{Status: e.Status, Code: code, Title: e.Title, Detail: Words(err), Hint: hint}
+	}
+	return worded{err}
 }
 
 // problemOf tells a caller what happened.

@@ -33,8 +33,7 @@ func wantProblem(t *testing.T, err error, status int, code string) {
 
 func TestRefusals(t *testing.T) {
 	r := newRig(t)
-	must[client.Space](t)(r.CreateSpace(t.Context(), client.SpaceInput{Name: "twin"}))
-	must[client.Space](t)(r.CreateSpace(t.Context(), client.SpaceInput{Name: "twin"}))
+	r.twins("twin")
 	must[client.Space](t)(r.CreateSpace(t.Context(), client.SpaceInput{Name: "one"}))
 	missing := dhruva.NewID()
 	for name, tt := range map[string]struct {
@@ -43,41 +42,59 @@ func TestRefusals(t *testing.T) {
 		status             int
 		code, hint         string
 	}{
-		"no key":               {"GET", "/spaces", "", []string{"Authorization", ""}, 401, "unauthenticated", "key"},
-		"a wrong key":          {"GET", "/spaces", "", []string{"Authorization", "Bearer dhr_live_wrong"}, 401, "unauthenticated", "key"},
-		"two credentials":      {"GET", "/spaces", "", []string{"x-api-key", "dhr_live_other"}, 400, "malformed", ""},
-		"no such route":        {"GET", "/nothing", "", nil, 404, "no_route", ""},
-		"a later route":        {"GET", "/receipts/" + missing + "/proof", "", nil, 404, "no_route", ""},
-		"a wrong method":       {"PUT", "/spaces", "", nil, 405, "method_not_allowed", ""},
-		"a missing space":      {"GET", "/spaces/nowhere", "", nil, 404, "not_found", "check"},
-		"a missing session":    {"GET", "/sessions/" + missing, "", nil, 404, "not_found", "check"},
-		"a missing checkpoint": {"GET", "/checkpoints/abcdef0", "", nil, 404, "not_found", "check"},
-		"a short prefix":       {"GET", "/checkpoints/abc", "", nil, 422, "invalid", ""},
-		"a missing receipt":    {"GET", "/receipts/" + missing, "", nil, 404, "not_found", "check"},
-		"a missing source":     {"GET", "/spaces/one/sources/none", "", nil, 404, "not_found", "check"},
-		"a missing key":        {"DELETE", "/keys/" + missing, "", nil, 404, "not_found", "check"},
-		"an ambiguous name":    {"GET", "/spaces/twin", "", nil, 409, "conflict", ""},
-		"a taken name":         {"POST", "/spaces", `{"name":"one","unique":true}`, nil, 409, "conflict", ""},
-		"an unknown field":     {"POST", "/spaces", `{"name":"x","colour":"red"}`, nil, 422, "invalid", "body.colour"},
-		"a field in capitals":  {"POST", "/spaces", `{"Name":"x"}`, nil, 400, "malformed", ""},
-		"a missing field":      {"POST", "/spaces", `{}`, nil, 422, "invalid", ""},
-		"a wrong type":         {"POST", "/spaces", `{"name":1}`, nil, 422, "invalid", ""},
-		"no body":              {"POST", "/spaces", ``, nil, 400, "malformed", ""},
-		"broken JSON":          {"POST", "/spaces", `{"name":`, nil, 400, "malformed", ""},
-		"trailing JSON":        {"POST", "/spaces", `{"name":"x"}{}`, nil, 400, "malformed", ""},
-		"invalid UTF-8":        {"POST", "/spaces", "{\"name\":\"\xff\"}", nil, 400, "malformed", ""},
-		"another media type":   {"POST", "/spaces", `name=x`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "unsupported_media_type", ""},
-		"a coded body":         {"POST", "/spaces", `{"name":"x"}`, []string{"Content-Encoding", "gzip"}, 415, "unsupported_encoding", ""},
-		"a large body":         {"POST", "/spaces", `{"name":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413, "too_large", ""},
-		"an unknown parameter": {"GET", "/spaces?colour=red", "", nil, 422, "invalid", ""},
-		"too long a page":      {"GET", "/spaces?limit=1001", "", nil, 422, "invalid", ""},
-		"a page of nothing":    {"GET", "/spaces?limit=0", "", nil, 422, "invalid", ""},
-		"an idempotency key":   {"POST", "/spaces", `{"name":"x"}`, []string{"Idempotency-Key", "k"}, 422, "unsupported", "leave"},
-		"no tokens":            {"POST", "/read", `{"tokens":[]}`, nil, 422, "invalid", ""},
-		"an odd depth":         {"PUT", "/sessions/" + missing + "/mount", `{"checkpoint":"abcdef0","depth":2}`, nil, 422, "invalid", ""},
-		"an unknown right":     {"POST", "/keys", `{"scopes":["everything"]}`, nil, 422, "invalid", ""},
-		"a numeric decision":   {"POST", "/spaces/one/checkpoints", `{"decisions":[1]}`, nil, 422, "invalid", ""},
-		"a strange decision":   {"POST", "/spaces/one/checkpoints", `{"decisions":[{"text":"a","colour":1}]}`, nil, 422, "invalid", ""},
+		"no key":                  {"GET", "/spaces", "", []string{"Authorization", ""}, 401, "unauthenticated", "key"},
+		"a wrong key":             {"GET", "/spaces", "", []string{"Authorization", "Bearer dhr_live_wrong"}, 401, "unauthenticated", "key"},
+		"two credentials":         {"GET", "/spaces", "", []string{"x-api-key", "dhr_live_other"}, 400, "malformed", ""},
+		"no such route":           {"GET", "/nothing", "", nil, 404, "no_route", ""},
+		"a later route":           {"GET", "/receipts/" + missing + "/proof", "", nil, 404, "no_route", ""},
+		"a wrong method":          {"PUT", "/spaces", "", nil, 405, "method_not_allowed", ""},
+		"a missing space":         {"GET", "/spaces/nowhere", "", nil, 404, "not_found", "check"},
+		"a missing session":       {"GET", "/sessions/" + missing, "", nil, 404, "not_found", "check"},
+		"a missing checkpoint":    {"GET", "/checkpoints/abcdef0", "", nil, 404, "not_found", "check"},
+		"a short prefix":          {"GET", "/checkpoints/abc", "", nil, 422, "invalid", ""},
+		"a missing receipt":       {"GET", "/receipts/" + missing, "", nil, 404, "not_found", "check"},
+		"a missing source":        {"GET", "/spaces/one/sources/none", "", nil, 404, "not_found", "check"},
+		"a missing key":           {"DELETE", "/keys/" + missing, "", nil, 404, "not_found", "check"},
+		"an ambiguous name":       {"GET", "/spaces/twin", "", nil, 409, "ambiguous_name", "use an id"},
+		"an ambiguous recall":     {"POST", "/spaces/twin/recall", `{"query":"x"}`, nil, 409, "ambiguous_name", "use an id"},
+		"an ambiguous note":       {"POST", "/spaces/twin/remember", `{"text":"x"}`, nil, 409, "ambiguous_name", "use an id"},
+		"an ambiguous name taken": {"POST", "/spaces", `{"name":"twin"}`, nil, 409, "name_taken", "DELETE"},
+		"a flag of the past":      {"POST", "/spaces", `{"name":"x","unique":true}`, nil, 422, "invalid", "unique"},
+		"no space to release in":  {"POST", "/spaces/nowhere/sources/x/release", "", nil, 404, "not_found", "check"},
+		"a space's cursor":        {"GET", "/spaces?after=zzz", "", nil, 422, "invalid", ""},
+		"a session's cursor":      {"GET", "/spaces/one/sessions?after=zzz", "", nil, 422, "invalid", ""},
+		"a checkpoint's cursor":   {"GET", "/spaces/one/checkpoints?after=zzz", "", nil, 422, "invalid", ""},
+		"a receipt's cursor":      {"GET", "/receipts?after=zzz", "", nil, 422, "invalid", ""},
+		"a key's cursor":          {"GET", "/keys?after=zzz", "", nil, 422, "invalid", ""},
+		"a turn's cursor":         {"GET", "/sessions/" + missing + "/turns?after=zzz", "", nil, 422, "invalid", ""},
+		"an unknown class":        {"GET", "/spaces/one/sources?class=foo", "", nil, 422, "invalid", ""},
+		"an unknown state":        {"GET", "/spaces/one/sources?state=foo", "", nil, 422, "invalid", ""},
+		"an unknown kind":         {"GET", "/receipts?kind=foo", "", nil, 422, "invalid", ""},
+		"another unknown kind":    {"GET", "/spaces/one/sessions?kind=foo", "", nil, 422, "invalid", ""},
+		"an unknown branch":       {"GET", "/spaces/one/checkpoints?branch=nope", "", nil, 404, "not_found", "check"},
+		"an unknown session":      {"GET", "/spaces/one/checkpoints?session=" + missing, "", nil, 404, "not_found", "check"},
+		"receipts of no session":  {"GET", "/receipts?session=" + missing, "", nil, 404, "not_found", "check"},
+		"a taken name":            {"POST", "/spaces", `{"name":"one"}`, nil, 409, "name_taken", "DELETE"},
+		"an unknown field":        {"POST", "/spaces", `{"name":"x","colour":"red"}`, nil, 422, "invalid", "body.colour"},
+		"a field in capitals":     {"POST", "/spaces", `{"Name":"x"}`, nil, 400, "malformed", ""},
+		"a missing field":         {"POST", "/spaces", `{}`, nil, 422, "invalid", ""},
+		"a wrong type":            {"POST", "/spaces", `{"name":1}`, nil, 422, "invalid", ""},
+		"no body":                 {"POST", "/spaces", ``, nil, 400, "malformed", ""},
+		"broken JSON":             {"POST", "/spaces", `{"name":`, nil, 400, "malformed", ""},
+		"trailing JSON":           {"POST", "/spaces", `{"name":"x"}{}`, nil, 400, "malformed", ""},
+		"invalid UTF-8":           {"POST", "/spaces", "{\"name\":\"\xff\"}", nil, 400, "malformed", ""},
+		"another media type":      {"POST", "/spaces", `name=x`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "unsupported_media_type", ""},
+		"a coded body":            {"POST", "/spaces", `{"name":"x"}`, []string{"Content-Encoding", "gzip"}, 415, "unsupported_encoding", ""},
+		"a large body":            {"POST", "/spaces", `{"name":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413, "too_large", ""},
+		"an unknown parameter":    {"GET", "/spaces?colour=red", "", nil, 422, "invalid", ""},
+		"too long a page":         {"GET", "/spaces?limit=1001", "", nil, 422, "invalid", ""},
+		"a page of nothing":       {"GET", "/spaces?limit=0", "", nil, 422, "invalid", ""},
+		"an idempotency key":      {"POST", "/spaces", `{"name":"x"}`, []string{"Idempotency-Key", "k"}, 422, "unsupported", "leave"},
+		"no tokens":               {"POST", "/read", `{"tokens":[]}`, nil, 422, "invalid", ""},
+		"an odd depth":            {"PUT", "/sessions/" + missing + "/mount", `{"checkpoint":"abcdef0","depth":2}`, nil, 422, "invalid", ""},
+		"an unknown right":        {"POST", "/keys", `{"scopes":["everything"]}`, nil, 422, "invalid", ""},
+		"a numeric decision":      {"POST", "/spaces/one/checkpoints", `{"decisions":[1]}`, nil, 422, "invalid", ""},
+		"a strange decision":      {"POST", "/spaces/one/checkpoints", `{"decisions":[{"text":"a","colour":1}]}`, nil, 422, "invalid", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, p, header := r.raw(tt.method, tt.path, tt.body, tt.header...)
@@ -89,6 +106,9 @@ func TestRefusals(t *testing.T) {
 			}
 			if ct := header.Get("Content-Type"); ct != problemType {
 				t.Errorf("content type %q", ct)
+			}
+			if strings.Contains(p.Detail, "ledger: ") || strings.Contains(p.Detail, ": space: ") {
+				t.Errorf("the detail speaks of packages: %q", p.Detail)
 			}
 			if !strings.Contains(p.Hint, tt.hint) {
 				t.Errorf("hint %q lacks %q", p.Hint, tt.hint)
@@ -210,7 +230,7 @@ func TestDocument(t *testing.T) {
 		"POST /checkpoints/{hash}/fork", "POST /keys", "POST /read", "POST /sessions", "POST /sessions/{id}/fork",
 		"POST /sessions/{id}/preview", "POST /sessions/{id}/send", "POST /sessions/{id}/title", "POST /spaces",
 		"POST /spaces/{space}/checkpoints", "POST /spaces/{space}/import", "POST /spaces/{space}/recall",
-		"POST /spaces/{space}/remember", "POST /spaces/{space}/sessions", "PUT /sessions/{id}/attach", "PUT /sessions/{id}/mount",
+		"POST /spaces/{space}/remember", "POST /spaces/{space}/sessions", "POST /spaces/{space}/sources/{id}/release", "PUT /sessions/{id}/attach", "PUT /sessions/{id}/mount",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("routes: %s", diff)

@@ -20,9 +20,13 @@ func (a *api) listReceipts(ctx context.Context, in *struct {
 	Paging
 	Space   string           `query:"space" doc:"Id or name of a space."`
 	Session dhruva.SessionID `query:"session"`
-	Kind    string           `query:"kind" doc:"proxy, send, recall, read, remember, commit, mount or fork."`
+	Kind    string           `query:"kind" enum:"proxy,send,recall,read,remember,commit,mount,fork"`
 }) (client.List[client.Receipt], error) {
-	q := dhruva.ReceiptQuery{Session: in.Session, Kind: in.Kind, Page: in.page()}
+	page, err := in.byID()
+	if err != nil {
+		return client.List[client.Receipt]{}, err
+	}
+	q := dhruva.ReceiptQuery{Session: in.Session, Kind: in.Kind, Page: page}
 	if in.Space != "" {
 		s, err := a.space(ctx, in.Space)
 		if err != nil {
@@ -31,6 +35,9 @@ func (a *api) listReceipts(ctx context.Context, in *struct {
 		q.Space = s.ID
 	}
 	rows, next, err := a.ledger.ListReceipts(ctx, q)
+	if err == nil && len(rows) == 0 {
+		err = a.known(ctx, in.Session)
+	}
 	return list(rows, next, func(r dhruva.Receipt) client.Receipt { return r }), err
 }
 

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -9,6 +11,7 @@ import (
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/ledger"
+	"github.com/dhruva-memory/dhruva/serve/internal/edge"
 )
 
 // ownSpace stands in a path for the key's own space.
@@ -25,7 +28,35 @@ func (a *api) space(ctx context.Context, name string) (dhruva.Space, error) {
 	if name == ownSpace {
 		return a.memory.SpaceOf(ctx, "")
 	}
-	return a.ledger.Space(ctx, name)
+	return a.called(ctx, name)
+}
+
+// called finds a space by id or name. A name that several share is told with
+// what to do: they were made before names were kept apart, or by an API that
+// lets them be shared.
+func (a *api) called(ctx context.Context, name string) (dhruva.Space, error) {
+	s, err := a.ledger.Space(ctx, name)
+	if errors.Is(err, dhruva.ErrConflict) {
+		err = &edge.Refusal{Status: http.StatusConflict, Code: "ambiguous_name", Title: "Several spaces of one name", Detail: Words(err),
+			Hint: "use an id; GET " + client.Prefix + "/spaces lists them, DELETE " + client.Prefix + "/spaces/{id} hides one"}
+	}
+	return s, err
+}
+
+// taken says which space has the name that was asked for.
+func (a *api) taken(ctx context.Context, name string, err error) error {
+	if !errors.Is(err, dhruva.ErrConflict) {
+		return err
+	}
+	said := fmt.Sprintf("a space named %q exists", name)
+	switch s, found := a.ledger.Space(ctx, name); {
+	case found == nil:
+		said += ": " + string(s.ID)
+	case errors.Is(found, dhruva.ErrConflict):
+		said = Words(found)
+	}
+	return &edge.Refusal{Status: http.StatusConflict, Code: "name_taken", Title: "The name is taken", Detail: said,
+		Hint: "use that space, choose another name, or hide it with DELETE " + client.Prefix + "/spaces/{id}"}
 }
 
 func (a *api) spaces() {
@@ -39,15 +70,19 @@ func (a *api) spaces() {
 }
 
 func (a *api) listSpaces(ctx context.Context, in *Paging) (client.List[client.Space], error) {
-	items, next, err := a.ledger.ListSpaces(ctx, in.page())
+	page, err := in.byID()
+	if err != nil {
+		return client.List[client.Space]{}, err
+	}
+	items, next, err := a.ledger.ListSpaces(ctx, page)
 	return list(items, next, spaceView), err
 }
 
 func (a *api) createSpace(ctx context.Context, in *struct{ Body client.SpaceInput }) (client.Space, error) {
 	s, err := a.ledger.CreateSpace(ctx, ledger.SpaceInput{
-		Name: in.Body.Name, Description: in.Body.Description, ProjectRoot: in.Body.ProjectRoot, Unique: in.Body.Unique,
+		Name: in.Body.Name, Description: in.Body.Description, ProjectRoot: in.Body.ProjectRoot, Unique: true,
 	})
-	return spaceView(s), err
+	return spaceView(s), a.taken(ctx, in.Body.Name, err)
 }
 
 func (a *api) showSpace(ctx context.Context, in *InSpace) (client.Space, error) {
@@ -64,11 +99,14 @@ func (a *api) updateSpace(ctx context.Context, in *struct {
 		return client.Space{}, err
 	}
 	s, err = a.ledger.UpdateSpace(ctx, s.ID, ledger.SpacePatch(in.Body))
+	if in.Body.Name != nil {
+		err = a.taken(ctx, *in.Body.Name, err)
+	}
 	return spaceView(s), err
 }
 
 func (a *api) deleteSpace(ctx context.Context, in *InSpace) error {
-	s, err := a.ledger.Space(ctx, in.Space)
+	s, err := a.called(ctx, in.Space) // - is no name here: what is hidden is named
 	if err != nil {
 		return err
 	}
