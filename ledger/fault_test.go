@@ -61,6 +61,18 @@ func (r *rig) story(again func(act string, err error)) (proxied dhruva.SessionID
 		_, err := r.l.Remember(r.ctx(), ledger.RememberInput{Space: sp.ID, Text: "a note to keep"})
 		return err
 	})
+	var held dhruva.Source
+	try("remember", func() error {
+		held, err = r.l.Remember(r.ctx(), ledger.RememberInput{Space: sp.ID, Text: flaggedAnswer})
+		return err
+	})
+	try("release", func() error {
+		got, err := r.l.Release(r.ctx(), sp.ID, held.ID)
+		if err == nil && (held.State != dhruva.SourceHeld || got.State != dhruva.SourceReady) {
+			r.Errorf("released %s: %s", held.State, got.State)
+		}
+		return err
+	})
 	in := ledger.ImportInput{Space: sp.ID, Key: "k"}
 	for i := range 130 {
 		in.Turns = append(in.Turns, ledger.ImportedTurn{Role: dhruva.RoleUser, Text: fmt.Sprintf("imported line number %d", i)})

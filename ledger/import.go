@@ -140,7 +140,7 @@ func (i *importing) draft(in ImportedTurn) saidTurn {
 		at = i.now
 	}
 	t := i.ledger.turn(i.principal, i.fresh, Unit{Role: in.Role, Text: in.Text}, dhruva.Micros(at))
-	t.Speaker, _ = clean(strings.TrimSpace(in.Speaker), maxName)
+	t.Speaker = mendLabel(in.Speaker)
 	return saidTurn{t, by(t)}
 }
 

@@ -162,6 +162,8 @@ func TestReach(t *testing.T) {
 					_, err := r.l.Capture(ctx, ledger.CaptureInput{Space: theirs.ID, Generation: 1, User: ledger.Unit{Text: "some words here"}})
 					return err
 				},
+				"release":    func() error { _, err := r.l.Release(ctx, theirs.ID, src); return err },
+				"begun":      func() error { _, _, err := r.l.BeginCapture(ctx, theirs.ID, "", []string{"x"}); return err },
 				"session of": func() error { _, _, err := r.l.SessionOf(ctx, theirs.ID, "", []string{"x"}); return err },
 				"import": func() error {
 					_, err := r.l.ImportTurns(ctx, ledger.ImportInput{Space: theirs.ID, Key: "k", Turns: []ledger.ImportedTurn{{Role: dhruva.RoleUser, Text: "some words here"}}})
@@ -228,6 +230,11 @@ func TestRights(t *testing.T) {
 				_, err := r.l.Commit(c, ledger.CommitInput{Session: s.ID, Title: "x"})
 				return err
 			}},
+			"release": {dhruva.MemoryAttest, func(c context.Context) error {
+				_, err := r.l.Release(c, sp.ID, dhruva.ContentID(r.keys, tenant, sp.ID, dhruva.RoleUser, "first question here"))
+				return err
+			}},
+			"begun":  {dhruva.MemoryWrite, func(c context.Context) error { _, _, err := r.l.BeginCapture(c, sp.ID, "", nil); return err }},
 			"title":  {dhruva.StateWrite, func(c context.Context) error { _, err := r.l.SetTitle(c, s.ID, "x"); return err }},
 			"verify": {dhruva.StateRead, func(c context.Context) error { _, err := r.l.Verify(c, sp.ID); return err }},
 		} {
