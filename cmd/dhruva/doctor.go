@@ -98,7 +98,9 @@ func (p *program) diagnose(ctx context.Context, dir string, network bool) []find
 	out = append(out, private(dir, "."), master, admin, private(dir, providersFile), private(dir, storeFile))
 	server, live := p.server(ctx, dir)
 	out = append(out, server)
-	out = append(out, storeChecks(ctx, dir, keyring, key)...)
+	if blocked(filepath.Join(dir, storeFile)) == nil {
+		out = append(out, storeChecks(ctx, dir, keyring, key)...)
+	}
 	if live != nil && key != "" {
 		out = append(out, serverKnows(ctx, dir, live.URL, key))
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -125,6 +126,7 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	if err := me.write(dir); err != nil {
+		err = withFix(err, "remove %s, or let %s be written", filepath.Join(dir, serverFile), dir)
 		return errors.Join(err, l.Close(), in.closeSoon())
 	}
 	defer me.remove(dir)
