@@ -58,21 +58,13 @@ type KeyInput struct {
 // holds is ErrDenied; a space that does not exist, or that the maker does not reach, is
 // ErrNotFound; anything that can never be a key is ErrInvalid.
 func (k *Keys) Create(ctx context.Context, in KeyInput) (dhruva.Key, Secret, error) {
-	p, err := dhruva.PrincipalFrom(ctx)
-	if err != nil {
-		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w", err)
-	}
-	if !p.May(dhruva.Admin) {
-		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w: making keys needs %s", dhruva.ErrDenied, dhruva.Admin)
-	}
-	now := k.now()
-	key, err := newKey(p, in, now)
+	p, key, err := k.draft(ctx, in)
 	if err != nil {
 		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w", err)
 	}
 	secret := k.seal(&key)
 	err = k.Store.Update(ctx, []dhruva.Scope{p.Scope()}, func(tx dhruva.Tx) error {
-		row, err := underMaker(tx, p, key, now)
+		row, err := underMaker(tx, p, key, key.CreatedAt)
 		if err != nil {
 			return err
 		}
@@ -86,6 +78,35 @@ func (k *Keys) Create(ctx context.Context, in KeyInput) (dhruva.Key, Secret, err
 		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w", err)
 	}
 	return public(key), secret, nil
+}
+
+// Check tells whether Create would make this key now, and makes nothing: for
+// who has something else to make first, such as the key's space.
+func (k *Keys) Check(ctx context.Context, in KeyInput) error {
+	p, key, err := k.draft(ctx, in)
+	if err == nil {
+		err = k.Store.View(ctx, p.Scope(), func(tx dhruva.Tx) error {
+			_, err := underMaker(tx, p, key, key.CreatedAt)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("auth: create key: %w", err)
+	}
+	return nil
+}
+
+// draft is the row of a key as far as input and principal decide it.
+func (k *Keys) draft(ctx context.Context, in KeyInput) (dhruva.Principal, dhruva.Key, error) {
+	p, err := dhruva.PrincipalFrom(ctx)
+	if err != nil {
+		return p, dhruva.Key{}, err
+	}
+	if !p.May(dhruva.Admin) {
+		return p, dhruva.Key{}, fmt.Errorf("%w: making keys needs %s", dhruva.ErrDenied, dhruva.Admin)
+	}
+	key, err := newKey(p, in, k.now())
+	return p, key, err
 }
 
 // seal gives a key row its text, hash and label.

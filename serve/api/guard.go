@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -90,7 +91,13 @@ func strictJSON() huma.Format {
 			if !utf8.Valid(data) {
 				return errors.New("the body is not valid UTF-8")
 			}
+			if loneSurrogate(data) {
+				return errors.New("a string holds half of a surrogate pair")
+			}
 			if err := json.Unmarshal(data, v); err != nil {
+				return err
+			}
+			if err := uniqueNames(json.NewDecoder(bytes.NewReader(data))); err != nil {
 				return err
 			}
 			if tree, ok := v.(*any); ok {
@@ -122,4 +129,83 @@ func exactNames(tree any) error {
 		}
 	}
 	return nil
+}
+
+// uniqueNames refuses a name that stands twice in one object: encoding/json
+// would take the last, and somebody else the first.
+func uniqueNames(d *json.Decoder) error {
+	var open []map[string]bool // nil for an array
+	name := false              // whether a string here names a member
+	for {
+		t, err := d.Token()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch t := t.(type) {
+		case json.Delim:
+			switch t {
+			case '{':
+				open = append(open, map[string]bool{})
+			case '[':
+				open = append(open, nil)
+			default:
+				open = open[:len(open)-1]
+			}
+			name = len(open) > 0 && open[len(open)-1] != nil
+			continue
+		case string:
+			if name {
+				if open[len(open)-1][t] {
+					return fmt.Errorf("the field %q stands twice", t)
+				}
+				open[len(open)-1][t] = true
+				name = false
+				continue
+			}
+		}
+		name = len(open) > 0 && open[len(open)-1] != nil
+	}
+}
+
+// loneSurrogate finds an escape of half a surrogate pair, which encoding/json
+// would replace.
+func loneSurrogate(data []byte) bool {
+	for i := 0; i+5 < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		if data[i+1] != 'u' {
+			i++ // whatever is escaped, it is no backslash that escapes
+			continue
+		}
+		switch half(data[i:]) {
+		case 1:
+			if i+11 >= len(data) || half(data[i+6:]) != 2 {
+				return true
+			}
+			i += 11
+		case 2:
+			return true
+		default:
+			i += 5
+		}
+	}
+	return false
+}
+
+// half is 1 for the escape of a first half, 2 for one of a second, else 0.
+func half(b []byte) int {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' || b[2]|0x20 != 'd' {
+		return 0
+	}
+	switch c := b[3] | 0x20; {
+	case c == '8' || c == '9' || c == 'a' || c == 'b':
+		return 1
+	case c >= 'c' && c <= 'f':
+		return 2
+	}
+	return 0
 }

@@ -26,8 +26,11 @@ func (a *api) createKey(ctx context.Context, in *struct{ Body client.KeyInput })
 	if b.ExpiresAt != nil {
 		k.ExpiresAt = dhruva.Micros(*b.ExpiresAt)
 	}
-	var err error
-	if k.Space, k.Spaces, err = a.keySpaces(ctx, b); err != nil {
+	err := a.keys.Check(ctx, k) // before a space is made for a key that cannot be
+	if err == nil {
+		k.Space, k.Spaces, err = a.keySpaces(ctx, b)
+	}
+	if err != nil {
 		return client.NewKey{}, err
 	}
 	row, secret, err := a.keys.Create(ctx, k)
