@@ -492,3 +492,20 @@ func TestATestKeyReachesOnlyEcho(t *testing.T) {
 		t.Errorf("provider %s", got.Provider)
 	}
 }
+
+// Nothing half-written: a key that cannot be made leaves no space behind.
+func TestARefusedKeyMakesNoSpace(t *testing.T) {
+	r := newRig(t)
+	for _, body := range []string{
+		`{"scopes":["bogus"],"space":"half-written"}`,
+		`{"scopes":["proxy"],"space":"half-written","expires_at":"2001-01-01T00:00:00Z"}`,
+		`{"scopes":["proxy"],"space":"half-written","test":true,"provider":"openai"}`,
+	} {
+		if status, p, _ := r.raw("POST", "/keys", body); status != 422 {
+			t.Errorf("%s: %d %+v", body, status, p)
+		}
+	}
+	if status, _, _ := r.raw("GET", "/spaces/half-written", ""); status != 404 {
+		t.Errorf("the space is there: %d", status)
+	}
+}
