@@ -217,7 +217,11 @@ func TestSighupReloadsTheProviders(t *testing.T) {
 		if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		me, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := me.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
 		return <-reloaded
