@@ -32,7 +32,7 @@ func (p *parser) request(name dhruva.Dialect, path string, header http.Header, l
 	r := &Request{Path: path, Body: p.b, anchors: list.anchors}
 	r.Projection = dhruva.Projection{
 		Dialect:       name,
-		Model:         p.str(p.model),
+		Model:         modelOf(p.b, p.model),
 		Stream:        string(p.stream.of(p.b)) == "true",
 		Messages:      list.messages,
 		Injectable:    -1,
@@ -48,6 +48,23 @@ func (p *parser) request(name dhruva.Dialect, path string, header http.Header, l
 	}
 	r.settle()
 	return r
+}
+
+// maxModel bounds, in characters, the name of a model as receipts show it.
+const maxModel = 200
+
+// modelOf reads no more of a model's name than is kept. An escaped character
+// takes twelve bytes at most.
+func modelOf(b []byte, lit span) string {
+	lit.end = min(lit.end, lit.start+12*(maxModel+1))
+	name := decodeLiteral(b, lit)
+	n := 0
+	for i := range name {
+		if n++; n > maxModel {
+			return strings.Clone(name[:i])
+		}
+	}
+	return name
 }
 
 // visible reads the text of a user or assistant message. Parts of any other
@@ -120,10 +137,15 @@ func assistant(m *dhruva.Message, ids []string) {
 	}
 }
 
-// settle decides whether text may be injected into the last message.
+// settle decides whether text may be injected into the last message. System
+// messages behind it do not count: they are notes of the client on this very
+// turn (Claude Code ends its requests with one), nothing has been answered yet.
 func (r *Request) settle() {
 	p := &r.Projection
 	last := len(p.Messages) - 1
+	for last >= 0 && p.Messages[last].Role == dhruva.RoleSystem {
+		last--
+	}
 	switch {
 	case p.ProviderState:
 		p.NotInjectable = ReasonProviderState
