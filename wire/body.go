@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bufio"
-	"bytes"
 	"compress/flate"
 	"errors"
 	"fmt"
@@ -21,6 +20,9 @@ type BodyLimits struct {
 	Wire    int64 // bytes as sent: 32 MiB
 	Decoded int64 // bytes once decoded: 64 MiB
 	Ratio   int64 // decoded bytes per byte sent, beyond the first 4 MiB: 256
+	// Reserve is asked before the decoded bytes take so many more; an error
+	// of it ends the decoding and comes back as it is. nil: never refuses.
+	Reserve func(bytes int64) error
 }
 
 func (l BodyLimits) withDefaults() BodyLimits {
@@ -65,21 +67,36 @@ func DecodeBody(encoding string, wire io.Reader, limits BodyLimits) ([]byte, err
 }
 
 func readBody(r io.Reader, source *countingReader, coded bool, limits BodyLimits) ([]byte, error) {
-	var out bytes.Buffer
+	var out []byte
 	for {
-		n, err := io.CopyN(&out, r, 256<<10)
-		total := int64(out.Len())
+		if len(out) == cap(out) {
+			size := min(max(2*int64(cap(out)), firstDecoded), limits.Decoded+1)
+			if limits.Reserve != nil {
+				if err := limits.Reserve(size - int64(cap(out))); err != nil {
+					return nil, err
+				}
+			}
+			out = append(make([]byte, 0, size), out...)
+		}
+		n, err := r.Read(out[len(out):min(cap(out), len(out)+readStep)])
+		out = out[:len(out)+n]
+		total := int64(len(out))
 		if total > limits.Decoded || coded && total > ratioFree && total > limits.Ratio*source.n {
 			return nil, fmt.Errorf("wire: the body decodes to more than is allowed: %w", dhruva.ErrTooLarge)
 		}
-		if errors.Is(err, io.EOF) && source.err == nil && n < 256<<10 {
-			return out.Bytes(), nil
+		if err == io.EOF && source.err == nil {
+			return out, nil
 		}
 		if err != nil {
 			return nil, bodyError(source, err)
 		}
 	}
 }
+
+const (
+	firstDecoded = 64 << 10
+	readStep     = 256 << 10 // so that a bomb is found soon
+)
 
 // bodyError tells a failing reader and a limit from corrupt data.
 func bodyError(source *countingReader, err error) error {

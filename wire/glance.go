@@ -23,9 +23,7 @@ func Glance(name dhruva.Dialect, path string, body []byte, limits Limits) (*Requ
 		return nil, err
 	}
 	p := dhruva.Projection{Dialect: name, Injectable: -1, NotInjectable: ReasonMemoryOff, Choices: 1, Stream: g.stream}
-	if g.model.ok() {
-		p.Model = string(decode(nil, body[g.model.start+1:g.model.end-1]))
-	}
+	p.Model = modelOf(body, g.model)
 	return &Request{Path: path, Body: body, Projection: p}, nil
 }
 

@@ -146,12 +146,12 @@ func (o *observer) conclude() (seen dhruva.Observation) {
 // clip bounds a label of the provider's, which goes into receipts.
 func clip(label string) string {
 	if len(label) > maxLabel {
-		label = label[:maxLabel]
+		label = strings.Clone(label[:maxLabel])
 	}
 	return strings.ToValidUTF8(label, "")
 }
 
-const maxLabel = 256
+const maxLabel = 200
 
 // unpackFactor bounds, in events, how much a compressed answer may decode to.
 const unpackFactor = 8

@@ -122,12 +122,11 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	me := serving{URL: urlOf(l.Addr()), PID: os.Getpid(), Instance: dhruva.NewID()}
 	srv := &http.Server{
 		Handler:           f.front(log).Wrap(in.routes(me.Instance)),
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
-	if err := me.write(dir); err != nil {
-		err = withFix(err, "remove %s, or let %s be written", filepath.Join(dir, serverFile), dir)
-		return errors.Join(err, l.Close(), in.closeSoon())
+	if err := me.write(dir); err != nil { // a full disk must not stop what can still be served
+		log.Warn("commands will not find this server", "file", filepath.Join(dir, serverFile), "error", err)
 	}
 	defer me.remove(dir)
 	failed := make(chan error, 1)

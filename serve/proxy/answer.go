@@ -21,7 +21,7 @@ func (c *call) answered(res *http.Response) error {
 	x.clean(res)
 	r.Upstream.Status = res.StatusCode
 	r.Upstream.TTFBUs = time.Since(x.forwarded).Microseconds()
-	r.Upstream.RequestID = or(res.Header.Get("X-Request-Id"), res.Header.Get("Request-Id"))
+	r.Upstream.RequestID = label(or(res.Header.Get("X-Request-Id"), res.Header.Get("Request-Id")))
 	c.sign(x.w.Header())
 	c.streamed = strings.Contains(res.Header.Get("Content-Type"), "event-stream")
 	body := &relayed{body: res.Body, call: c, left: res.ContentLength}
@@ -42,7 +42,22 @@ func (c *call) sign(h http.Header) {
 	}
 	h.Set(headerMemory, string(or(r.Memory, dhruva.MemoryOff)))
 	h.Set(headerContinuity, string(or(r.Continuity, dhruva.ContinuityNotApplicable)))
-	h.Set(headerOverhead, strconv.FormatInt((x.forwarded.Sub(x.start)-x.reading).Microseconds(), 10))
+	if !x.forwarded.IsZero() {
+		h.Set(headerOverhead, strconv.FormatInt((x.forwarded.Sub(x.start)-x.reading).Microseconds(), 10))
+	}
+}
+
+// maxLabel bounds, in characters, what a provider says that goes into receipts.
+const maxLabel = 200
+
+func label(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > maxLabel {
+			return strings.Clone(s[:i])
+		}
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
 // observe starts the goroutine that looks at the copy and then captures.
@@ -81,11 +96,10 @@ func endings(d dhruva.Dialect) [][]byte {
 // relayed is the provider's body on its way to the client. ReverseProxy reads
 // and closes it on one goroutine.
 type relayed struct {
-	body  io.ReadCloser
-	call  *call
-	left  int64 // of the declared length; -1 when there is none
-	end   ending
-	ended bool
+	body io.ReadCloser
+	call *call
+	left int64 // of the declared length; -1 when there is none
+	end  ending
 }
 
 func (b *relayed) Read(p []byte) (int, error) {
@@ -123,18 +137,31 @@ func (b *relayed) Close() error {
 // finish hands the rest over: nothing of it runs before the end is announced,
 // and nothing of it delays the end.
 func (b *relayed) finish(err error) {
-	if b.ended {
+	c := b.call
+	if c.ended {
 		return
 	}
-	b.ended = true
-	c := b.call
-	c.announce()
 	c.prepared.Receipt.Upstream.Terminal = terminalOf(c.x.r.Context(), err)
+	c.conclude(dhruva.TerminalFailed)
+}
+
+// conclude closes the receipt, once: what the copy shows decides how the call
+// ended, and terminal where there is none.
+func (c *call) conclude(terminal dhruva.Terminal) {
+	if c.ended {
+		return
+	}
+	c.ended = true
+	c.announce()
 	if c.tee != nil {
 		c.tee.close()
 		return
 	}
-	c.settleLater(dhruva.Observation{Terminal: dhruva.TerminalFailed})
+	c.x.h.pending.begin()
+	go func() {
+		defer c.x.h.pending.end()
+		c.settle(dhruva.Observation{Terminal: terminal})
+	}()
 }
 
 // terminalOf says how the relay ended; "" is the regular way.
@@ -156,16 +183,7 @@ func (c *call) failed(cause string) {
 	}
 	c.prepared.Receipt.Upstream.Error = cause
 	c.sign(c.x.w.Header())
-	c.announce()
-	c.settleLater(dhruva.Observation{Terminal: terminal})
-}
-
-func (c *call) settleLater(o dhruva.Observation) {
-	c.x.h.pending.begin()
-	go func() {
-		defer c.x.h.pending.end()
-		c.settle(o)
-	}()
+	c.conclude(terminal)
 }
 
 // announce tells memory, once, that a capture is about to begin. The mark goes
@@ -193,7 +211,9 @@ func (c *call) settle(o dhruva.Observation) {
 	}
 	o.Terminal = c.terminal(o.Terminal)
 	r.Upstream.Terminal = o.Terminal
-	r.Upstream.TotalUs = time.Since(x.forwarded).Microseconds()
+	if !x.forwarded.IsZero() {
+		r.Upstream.TotalUs = time.Since(x.forwarded).Microseconds()
+	}
 	r.Bytes.In, r.Bytes.Forwarded, r.Bytes.Out = c.in, c.body.length, c.out
 	if c.sums != nil {
 		sums := <-c.sums

@@ -33,6 +33,7 @@ type call struct {
 	in, out  int64 // bytes of the request as sent, and of the answer
 	tee      *tee
 	done     func() // ends what Capturing began; nil before
+	ended    bool   // the receipt is being closed, or there is none
 }
 
 // unprojectable is why a body is relayed without memory.
@@ -49,10 +50,24 @@ func (x *exchange) callModel() {
 	defer held.release()
 	c := &call{x: x, held: held, in: int64(len(held.bytes))}
 	x.call = c
-	if c.parse() && c.prepare() {
-		c.edit()
+	if c.parse() && x.reachable() && c.prepare() && c.edit() {
+		defer c.crashed()
 		x.forward(&c.body, c.answered)
 	}
+}
+
+// crashed closes the receipt when the relay panics; the panic goes on. After
+// an answer that broke off, which ReverseProxy ends so, there is nothing left.
+func (c *call) crashed() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if !c.ended {
+		c.prepared.Receipt.Upstream.Error = causePanic
+		c.conclude(dhruva.TerminalFailed)
+	}
+	panic(p)
 }
 
 // parse projects the body. What is malformed is refused before any upstream
@@ -67,6 +82,10 @@ func (c *call) parse() bool {
 		return true
 	}
 	body, err := c.decoded(encoding)
+	if errors.Is(err, errBusy) {
+		x.busy()
+		return false
+	}
 	if err != nil {
 		x.refuseUndecodable(err)
 		return false
@@ -99,7 +118,7 @@ func (c *call) decoded(encoding string) ([]byte, error) {
 		return c.held.bytes, nil
 	}
 	l := c.x.h.config.Limits
-	return wire.DecodeBody(encoding, bytes.NewReader(c.held.bytes), wire.BodyLimits{Wire: l.Body, Decoded: l.Decoded})
+	return wire.DecodeBody(encoding, bytes.NewReader(c.held.bytes), wire.BodyLimits{Wire: l.Body, Decoded: l.Decoded, Reserve: c.held.reserve})
 }
 
 func (x *exchange) refuseUndecodable(err error) {
@@ -118,6 +137,10 @@ func (c *call) unseen() {
 // the call goes on.
 func (c *call) prepare() bool {
 	x := c.x
+	if c.request == nil && x.wish.require {
+		x.refuseRequired("the request body cannot be looked into")
+		return false
+	}
 	p, err := c.askMemory()
 	switch {
 	case err == nil:
@@ -138,6 +161,16 @@ func (c *call) prepare() bool {
 	return true
 }
 
+// required refuses a call whose recall did not work although it was required.
+// A receipt may be open by now; it is closed.
+func (c *call) required(why string) {
+	c.prepared.Capture = false
+	c.prepared.Receipt.Upstream.Error = causeRecall
+	c.sign(c.x.w.Header())
+	c.conclude(dhruva.TerminalFailed)
+	c.x.refuseRequired(why)
+}
+
 // askMemory returns when memory has answered or the budget is spent. A Prepare
 // that ignores its context is left behind; it sees nothing that is reused.
 func (c *call) askMemory() (memory.Prepared, error) {
@@ -154,17 +187,24 @@ func (c *call) askMemory() (memory.Prepared, error) {
 		p, err := guarded(func() (memory.Prepared, error) { return c.x.h.config.Memory.Prepare(ctx, in) })
 		answers <- answer{p, err}
 	}()
+	var a answer
 	select {
-	case a := <-answers:
-		return a.p, a.err
+	case a = <-answers:
 	case <-ctx.Done():
 		select { // an answer in time is not a timeout
-		case a := <-answers:
-			return a.p, a.err
+		case a = <-answers:
 		default:
+			a.err = ctx.Err()
 		}
-		return memory.Prepared{}, fmt.Errorf("%w: memory did not answer within its budget: %w", dhruva.ErrUnavailable, context.Cause(ctx))
 	}
+	// Whatever it fails with once the budget is spent, that is why.
+	if cause := context.Cause(ctx); a.err != nil && cause != nil && !ownFault(a.err) {
+		return memory.Prepared{}, fmt.Errorf("%w: memory did not answer within its budget: %w", dhruva.ErrUnavailable, cause)
+	}
+	if r := &a.p.Receipt.Recall; context.Cause(ctx) != nil && r.Reason == dhruva.GateDependencyError {
+		r.Reason = dhruva.GateDependencyTimeout
+	}
+	return a.p, a.err
 }
 
 func (c *call) prepareInput() memory.PrepareInput {
@@ -205,29 +245,53 @@ func (c *call) degrade(err error) {
 	}}
 }
 
-// edit turns the plan into the body that is sent. A plan that does not apply
-// is dropped.
-func (c *call) edit() {
+// edit turns the plan into the body that is sent, and reports whether the call
+// goes on. A plan that does not apply is dropped.
+func (c *call) edit() bool {
 	c.body = send{length: int64(len(c.held.bytes)), open: c.held.reader}
-	if c.prepared.Plan.Empty() {
-		return
+	if !c.prepared.Plan.Empty() {
+		if err := c.apply(); err != nil {
+			c.x.logError("apply; the request is not edited", err)
+			c.dropPlan()
+		}
 	}
+	if c.x.wish.require && !recallWorked(&c.prepared.Receipt) {
+		c.required(or(c.prepared.Receipt.Recall.Note, "memory could not be used for this request"))
+		return false
+	}
+	return true
+}
+
+// recallWorked: memory was searched, and what was found, if anything, is in
+// the request.
+func recallWorked(r *dhruva.Receipt) bool {
+	switch r.Recall.Status {
+	case dhruva.RecallRecalled, dhruva.RecallEmpty, dhruva.RecallRefused:
+		return r.Memory != dhruva.MemorySkippedNoLedger
+	}
+	return false
+}
+
+func (c *call) apply() error {
 	type edited struct {
 		body  []byte
 		edits []dhruva.Splice
+	}
+	// The second copy of the body counts like the first.
+	if err := c.held.reserve(int64(len(c.request.Body))); err != nil {
+		return err
 	}
 	e, err := guarded(func() (edited, error) {
 		body, edits, err := c.dialect.Apply(c.request, c.prepared.Plan)
 		return edited{body, edits}, err
 	})
 	if err != nil {
-		c.x.logError("apply; forwarding unchanged", err)
-		c.dropPlan()
-		return
+		return err
 	}
 	c.prepared.Receipt.Edits = e.edits
 	c.body = send{length: int64(len(e.body)), edited: true, open: func() io.ReadCloser { return inMemory(e.body) }}
 	c.hash(e.body)
+	return nil
 }
 
 func (c *call) dropPlan() {

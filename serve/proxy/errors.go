@@ -16,6 +16,7 @@ import (
 func (x *exchange) refuse(status int, code, message string) {
 	body := wire.ErrorBody(x.route.dialect, status, code, message, x.id)
 	h := x.w.Header()
+	h.Set(headerRequestID, x.id) // an informational answer has cleared it
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	// Where each dialect's SDK looks for an id to show in its exceptions.
@@ -37,6 +38,8 @@ func (x *exchange) refuseBody(err error) {
 	x.w.Header().Set("Connection", "close")
 	var netErr net.Error
 	switch {
+	case errors.Is(err, errBusy):
+		x.busy()
 	case errors.Is(err, dhruva.ErrTooLarge), isMaxBytes(err):
 		x.refuse(http.StatusRequestEntityTooLarge, "body_too_large", "The request body is larger than this server takes.")
 	case errors.As(err, &netErr) && netErr.Timeout():
@@ -44,6 +47,18 @@ func (x *exchange) refuseBody(err error) {
 	default:
 		x.refuse(http.StatusBadRequest, "body_unreadable", "The request body could not be read to its end.")
 	}
+}
+
+// busy refuses a request for which there is no memory now.
+func (x *exchange) busy() {
+	x.w.Header().Set("Retry-After", "1")
+	x.refuse(http.StatusServiceUnavailable, "server_busy", "The request bodies in flight take all the memory that they may; try again in a moment.")
+}
+
+// refuseRequired answers X-Dhruva-Require where recall did not work.
+func (x *exchange) refuseRequired(why string) {
+	x.refuse(http.StatusServiceUnavailable, "recall_required",
+		"Recall was required and did not happen: "+why+". Try again, or leave "+prefix+"Require out.")
 }
 
 func isMaxBytes(err error) bool {
@@ -62,8 +77,9 @@ func (x *exchange) refuseMemory(err error) {
 		x.refuse(http.StatusNotFound, "not_found", "The space or checkpoint that the X-Dhruva headers name is not here, or not this key's.")
 	case errors.Is(err, dhruva.ErrConflict):
 		x.refuse(http.StatusConflict, "conflict", sentenceOf(err))
-	default:
-		x.refuse(http.StatusServiceUnavailable, "memory_unavailable", "Recall was required and memory does not answer; try again, or leave X-Dhruva-Require out.")
+	default: // only where recall was required; what happened is for the log
+		x.logError("recall was required", err)
+		x.refuseRequired("memory could not be used for this request")
 	}
 }
 
@@ -82,7 +98,7 @@ func sentenceOf(err error) string {
 
 // upstreamFailed is ReverseProxy's ErrorHandler: no answer came.
 func (x *exchange) upstreamFailed(_ http.ResponseWriter, _ *http.Request, err error) {
-	cause := failureOf(x.r.Context(), err)
+	cause := x.failureOf(err)
 	if x.call != nil {
 		x.call.failed(cause)
 	}
@@ -93,8 +109,10 @@ func (x *exchange) upstreamFailed(_ http.ResponseWriter, _ *http.Request, err er
 		x.w.WriteHeader(http.StatusBadGateway)
 		return
 	case causeBody:
-		x.refuseBody(err)
+		x.refuseBody(x.bodyError(err))
 		return
+	case causeStatus:
+		x.refuse(http.StatusBadGateway, "upstream_invalid", "The provider "+x.upstream.Name+" answered with something that is no HTTP status.")
 	case causeTimeout:
 		x.refuse(http.StatusGatewayTimeout, "upstream_timeout", "The provider "+x.upstream.Name+" did not answer in time.")
 	default:
@@ -110,21 +128,41 @@ const (
 	causeTimeout = "timeout"
 	causeRefused = "address_refused"
 	causeConnect = "unreachable"
+	causeStatus  = "invalid_status"
+	causeRecall  = "recall_required"
+	causePanic   = "internal"
 )
 
-func failureOf(ctx context.Context, err error) string {
+// errStatus is an answer that is no answer.
+var errStatus = errors.New("the status is not one of HTTP's")
+
+func (x *exchange) failureOf(err error) string {
 	var netErr net.Error
 	switch {
-	case ctx.Err() != nil:
+	case x.bodyError(nil) != nil: // also breaks the client's connection off
+		return causeBody
+	case x.r.Context().Err() != nil:
 		return causeGone
 	case isMaxBytes(err):
 		return causeBody
+	case errors.Is(err, errStatus):
+		return causeStatus
 	case errors.Is(err, dhruva.ErrDenied):
 		return causeRefused
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		return causeTimeout
 	}
 	return causeConnect
+}
+
+// bodyError is what the client's side of a streamed body failed with, or err.
+func (x *exchange) bodyError(err error) error {
+	if x.streaming != nil {
+		if failed := x.streaming.failed.Load(); failed != nil {
+			return *failed
+		}
+	}
+	return err
 }
 
 func (x *exchange) logError(what string, err error) {

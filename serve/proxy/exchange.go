@@ -24,10 +24,26 @@ type exchange struct {
 	wish      wish
 	hint      string
 	upstream  Upstream
+	missing   *missing // the provider that cannot be used
 
 	reading   time.Duration // spent waiting for the request body
 	forwarded time.Time     // handed to the transport
 	call      *call         // nil on relayed routes
+	streaming *stallReader  // the client's body where it is relayed as it comes
+}
+
+func newExchange(w http.ResponseWriter, r *http.Request) *exchange {
+	x := &exchange{w: w, r: r, start: time.Now(), id: dhruva.RequestIDFrom(r.Context())}
+	if x.id == "" {
+		x.id = dhruva.NewID()
+	}
+	w.Header().Set(headerRequestID, x.id)
+	return x
+}
+
+// unknown refuses a path that is no route.
+func (x *exchange) unknown() {
+	x.refuse(http.StatusNotFound, "not_found", "Dhruva does not relay "+x.r.Method+" on this path.")
 }
 
 // admit answers everything that needs no provider, and reports whether the
@@ -37,7 +53,7 @@ func (x *exchange) admit() bool {
 	case x.r.Header.Get("Upgrade") != "":
 		x.refuse(http.StatusUpgradeRequired, "websocket_unsupported", "This proxy speaks plain HTTP here; use HTTP streaming.")
 	case x.route.kind == routeUnknown:
-		x.refuse(http.StatusNotFound, "not_found", "Dhruva does not relay "+x.r.Method+" on this path.")
+		x.unknown()
 	case x.r.Method == http.MethodHead, x.r.Method == http.MethodOptions:
 		x.w.Header().Set("Allow", x.allow())
 		x.w.WriteHeader(http.StatusNoContent)
@@ -123,12 +139,26 @@ func (x *exchange) choose() bool {
 		x.refuse(http.StatusUnprocessableEntity, "unknown_provider", prefix+"Provider names no provider of this server.")
 		return false
 	case err != nil, u.NeedsKey && u.Key.IsZero() && !x.pass:
-		x.notConfigured(name, err)
-		return false
+		x.missing = &missing{name, err}
 	}
 	u.Name = or(u.Name, name)
 	x.upstream = u
 	return true
+}
+
+// missing is a provider that is not configured, and why if an error says.
+type missing struct {
+	name string
+	err  error
+}
+
+// reachable refuses what has no provider. It comes behind everything that is
+// wrong with the request itself.
+func (x *exchange) reachable() bool {
+	if x.missing != nil {
+		x.notConfigured(x.missing.name, x.missing.err)
+	}
+	return x.missing == nil
 }
 
 func (r route) provider() string {

@@ -107,11 +107,17 @@ func oneOf(name, value string, allowed ...string) (string, error) {
 }
 
 func word(name, value string) (string, error) {
-	if value == "" {
+	switch {
+	case value == "":
 		return "", fmt.Errorf("%s is empty; leave it out", name)
+	case len(value) > maxWord:
+		return "", fmt.Errorf("%s is longer than %d bytes", name, maxWord)
 	}
 	return value, nil
 }
+
+// maxWord bounds a name that a header gives.
+const maxWord = 512
 
 func positive(name, value string) (int, error) {
 	n, err := strconv.ParseInt(value, 10, 32)
@@ -127,10 +133,10 @@ func hintOf(w wish, h http.Header) string {
 	if w.conversation != "" {
 		return w.conversation
 	}
-	if id := h.Get("X-Claude-Code-Session-Id"); id != "" {
+	if id := h.Get("X-Claude-Code-Session-Id"); id != "" && len(id) <= maxWord {
 		return "claude-code:" + id
 	}
-	if id := h.Get("session_id"); id != "" {
+	if id := h.Get("session_id"); id != "" && len(id) <= maxWord {
 		return "codex:" + id
 	}
 	return ""

@@ -55,13 +55,17 @@ type Upstream struct {
 
 // Limits bound what a request may cost. Zero fields mean the defaults.
 type Limits struct {
-	Body        int64         // request bytes on the wire: 32 MiB
-	Decoded     int64         // request bytes once decoded: 64 MiB
-	Observe     int           // backlog of an answer's copy: 8 MiB
-	PrepareTime time.Duration // until a call goes on without memory: 1 s
-	CaptureTime time.Duration // for the capture after the answer: 10 s
-	BodyStall   time.Duration // silence while a request body is read: 30 s
-	WriteStall  time.Duration // a client that does not read its answer: 10 s
+	Body    int64 // request bytes on the wire: 32 MiB
+	Decoded int64 // request bytes once decoded: 64 MiB
+	// BodiesInFlight bounds the request bodies of all clients together, with
+	// what they are decoded and edited into: 256 MiB. Beyond it requests are
+	// refused.
+	BodiesInFlight int64
+	Observe        int           // backlog of an answer's copy: 8 MiB
+	PrepareTime    time.Duration // until a call goes on without memory: 1 s
+	CaptureTime    time.Duration // for the capture after the answer: 10 s
+	BodyStall      time.Duration // silence while a request body is read: 10 s
+	WriteStall     time.Duration // a client that does not read its answer: 10 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -70,7 +74,8 @@ func (l Limits) withDefaults() Limits {
 	l.Observe = or(l.Observe, 8<<20)
 	l.PrepareTime = or(l.PrepareTime, time.Second)
 	l.CaptureTime = or(l.CaptureTime, 10*time.Second)
-	l.BodyStall = or(l.BodyStall, 30*time.Second)
+	l.BodiesInFlight = or(l.BodiesInFlight, 256<<20)
+	l.BodyStall = or(l.BodyStall, 10*time.Second)
 	l.WriteStall = or(l.WriteStall, 10*time.Second)
 	return l
 }
@@ -98,8 +103,10 @@ type Handler struct {
 	watch   watch
 	// receipts gathers the receipts of requests that memory left alone.
 	receipts batch
-	// Buffers of *[]byte: request bodies, and two sizes for copying answers.
-	bodies, small, large sync.Pool
+	inFlight budget
+	bodies   pools
+	// Buffers of *[]byte for copying answers, in two sizes.
+	small, large sync.Pool
 }
 
 // New makes a Handler.
@@ -109,7 +116,10 @@ func New(c Config) *Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{config: c, dialect: wire.ForRequest, copyLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)}
+	return &Handler{
+		config: c, dialect: wire.ForRequest, inFlight: budget{limit: c.Limits.BodiesInFlight},
+		copyLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+	}
 }
 
 // Drain waits until every capture that has begun is committed or has given up,
@@ -123,11 +133,8 @@ func (h *Handler) Drain(ctx context.Context) error {
 
 // ServeHTTP relays one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{h: h, w: w, r: r, start: time.Now(), id: dhruva.RequestIDFrom(r.Context())}
-	if x.id == "" {
-		x.id = dhruva.NewID()
-	}
-	w.Header().Set(headerRequestID, x.id)
+	x := newExchange(w, r)
+	x.h = h
 	x.route = routeOf(r)
 	if !x.admit() {
 		return

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httputil"
@@ -25,14 +26,20 @@ type send struct {
 // header before the client does.
 func (x *exchange) forward(body *send, modify func(*http.Response) error) {
 	proxy := httputil.ReverseProxy{
-		Rewrite:        func(p *httputil.ProxyRequest) { x.rewrite(p, body) },
-		Transport:      x.upstream.Transport,
-		ModifyResponse: modify,
-		ErrorHandler:   x.upstreamFailed,
-		ErrorLog:       x.h.copyLog,
-		BufferPool:     &copyBuffers{x: x},
+		Rewrite:   func(p *httputil.ProxyRequest) { x.rewrite(p, body) },
+		Transport: x.upstream.Transport,
+		ModifyResponse: func(res *http.Response) error {
+			// net/http reads any three digits, and panics on writing some.
+			if res.StatusCode < 200 || res.StatusCode > 599 {
+				return fmt.Errorf("%w: %d", errStatus, res.StatusCode)
+			}
+			return modify(res)
+		},
+		ErrorHandler: x.upstreamFailed,
+		ErrorLog:     x.h.copyLog,
+		BufferPool:   &copyBuffers{x: x},
 	}
-	w := newPromptWriter(x.w, x.h)
+	w := newPromptWriter(x)
 	defer w.stall.end()
 	proxy.ServeHTTP(w, x.r)
 }
@@ -86,26 +93,71 @@ func under(path string) string {
 	return "/" + path
 }
 
-// clean prepares an answer's header for the client: what is dropped, what the
-// server must not invent, and our own additions.
+// clean prepares an answer's header for the client: what is dropped and what
+// the server must not invent.
 func (x *exchange) clean(res *http.Response) {
-	for name := range res.Header {
-		if name == "Set-Cookie" || strings.HasPrefix(name, prefix) {
-			delete(res.Header, name)
-		}
-	}
+	private(res.Header)
+	private(res.Trailer)
+	res.Body = &trailed{res.Body, res}
 	if _, ok := res.Header["Content-Type"]; !ok {
 		x.w.Header()["Content-Type"] = nil // net/http guesses none then
 	}
 }
 
+// trailed drops from the trailer, which comes at the end, what clean drops.
+type trailed struct {
+	io.ReadCloser
+	res *http.Response
+}
+
+// Read looks at the trailer when it is there.
+func (b *trailed) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		private(b.res.Trailer)
+	}
+	return n, err
+}
+
+// private drops what a provider may not say to a client.
+func private(h http.Header) {
+	for name := range h {
+		if name == "Set-Cookie" || strings.HasPrefix(name, prefix) {
+			delete(h, name)
+		}
+	}
+}
+
+// hopByHop drops what is meant for this connection only, as ReverseProxy does
+// for final answers.
+func hopByHop(h http.Header) {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range [...]string{
+		"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate",
+		"Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	} {
+		h.Del(name)
+	}
+}
+
 // relay forwards a route that memory has nothing to do with.
 func (x *exchange) relay() {
+	if !x.reachable() {
+		return
+	}
 	if x.r.ContentLength > x.h.config.Limits.Body {
 		x.refuseBody(tooLarge(x.h.config.Limits.Body))
 		return
 	}
-	x.r.Body = http.MaxBytesReader(x.w, x.r.Body, x.h.config.Limits.Body)
+	x.streaming = x.h.unstalled(x.w, http.MaxBytesReader(x.w, x.r.Body, x.h.config.Limits.Body))
+	defer x.streaming.end()
+	if x.r.Body != http.NoBody {
+		x.r.Body = x.streaming
+	}
 	x.forward(nil, func(res *http.Response) error {
 		x.clean(res)
 		h := x.w.Header()
@@ -124,13 +176,30 @@ type promptWriter struct {
 	control *http.ResponseController
 	stall   *bound
 	limit   time.Duration
+	// informed: the client's HTTP knows informational answers.
+	informed bool
 }
 
-func newPromptWriter(w http.ResponseWriter, h *Handler) *promptWriter {
-	c := http.NewResponseController(w)
+func newPromptWriter(x *exchange) *promptWriter {
+	c := http.NewResponseController(x.w)
 	// Writers without deadlines (in tests) do not stall.
-	stall := h.watch.over(func() { _ = c.SetWriteDeadline(time.Unix(1, 0)) })
-	return &promptWriter{w, c, stall, h.config.Limits.WriteStall}
+	stall := x.h.watch.over(func() { _ = c.SetWriteDeadline(time.Unix(1, 0)) })
+	return &promptWriter{x.w, c, stall, x.h.config.Limits.WriteStall, x.r.ProtoAtLeast(1, 1)}
+}
+
+// WriteHeader passes informational answers on where they are understood.
+// ReverseProxy copies their headers unseen and clears them afterwards.
+func (w *promptWriter) WriteHeader(status int) {
+	if status/100 == 1 {
+		if !w.informed {
+			return
+		}
+		private(w.Header())
+		hopByHop(w.Header())
+		w.stall.set(w.limit)
+		defer w.stall.pause()
+	}
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write returns when the bytes are with the kernel.
