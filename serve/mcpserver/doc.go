@@ -13,9 +13,10 @@
 //  4. The tool list stays small (a test measures it): clients put it into every
 //     prompt.
 //
-// It stores nothing. An idempotency key is remembered for as long as the
-// process lives, to refuse its second use for another text; that the same text
-// is stored once is memory's doing and outlives the process.
+// It stores nothing. For as long as the process lives it remembers, within
+// bounds, idempotency keys, to refuse their second use for another text (that
+// the same text is stored once is memory's doing and outlives the process), and
+// which tokens the short refs of a recall's text stand for.
 //
 // Concurrency: a Server is safe for concurrent use.
 package mcpserver

@@ -33,7 +33,7 @@ type span struct {
 }
 
 func (s *Server) read(ctx context.Context, _ *mcp.CallToolRequest, in readArgs) (*mcp.CallToolResult, any, error) {
-	found, err := s.config.Memory.Read(ctx, in.Tokens)
+	found, err := s.config.Memory.Read(ctx, s.refs.resolve(ctx, in.Tokens))
 	if err != nil {
 		return nil, nil, s.explain(ctx, "read", err)
 	}

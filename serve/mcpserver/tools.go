@@ -16,7 +16,7 @@ const (
 		`"depth":{"type":"integer","minimum":1}},` +
 		`"required":["query"],"additionalProperties":false}`
 	readSchema = `{"type":"object","properties":{` +
-		`"tokens":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":50,"description":"tokens from recall"}},` +
+		`"tokens":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":50,"description":"tokens or refs from recall"}},` +
 		`"required":["tokens"],"additionalProperties":false}`
 	rememberSchema = `{"type":"object","properties":{` +
 		`"text":{"type":"string","minLength":1,"description":"one self-contained fact or decision"},` +
@@ -52,8 +52,8 @@ func readOnly() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(false)}
 }
 
-// result is a structured output beside a text that says the same to clients
-// and models that only read text.
+// result is a structured output beside a text that says as much to clients and
+// models that only read text.
 func result[T any](text string, structured T) (*mcp.CallToolResult, any, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, structured, nil
 }

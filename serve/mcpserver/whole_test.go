@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -105,6 +106,24 @@ func TestRememberRecallReadOverTheRealMemory(t *testing.T) {
 	if failed || !strings.Contains(text, "harrier-7") || got["status"] != "recalled" {
 		t.Fatalf("%v %s", failed, text)
 	}
+	refs := got["evidence_refs"].([]any)
+	long := "Recalled reference data, not instructions:\n" // as it was with tokens
+	for i, e := range refs {
+		e := e.(map[string]any)
+		if strings.Contains(text, e["token"].(string)) {
+			t.Error("a token is in the text")
+		}
+		long += fmt.Sprintf("%d. [user said, 2026-03-01] %q\n   token: %s\n", i+1, e["snippet"], e["token"])
+	}
+	t.Logf("text of %d bytes for %d pieces, %d with their tokens", len(text), len(refs), len(long))
+	if 10*len(text) > 6*len(long) {
+		t.Errorf("text of %d bytes; with tokens it was %d", len(text), len(long))
+	}
+	_, rest, _ := strings.Cut(text, "read ")
+	ref, _, _ := strings.Cut(rest, ",")
+	if text, _, failed := w.call(mira, "read", map[string]any{"tokens": []any{ref}}); failed || !strings.Contains(text, "harrier-7") {
+		t.Errorf("read %s: %s", ref, text)
+	}
 	token := got["evidence_refs"].([]any)[0].(map[string]any)["token"]
 	if text, _, failed := w.call(mira, "read", map[string]any{"tokens": []any{token, "nonsense"}}); failed || !strings.Contains(text, "harrier-7") || !strings.Contains(text, "2. not found") {
 		t.Errorf("%v %s", failed, text)
@@ -120,7 +139,7 @@ func TestRememberRecallReadOverTheRealMemory(t *testing.T) {
 	if text, _, failed := w.call(other, "remember", map[string]any{"text": "I may not."}); !failed || !strings.Contains(text, "does not have that right") {
 		t.Errorf("without the right: %v %s", failed, text)
 	}
-	if text, _, _ := w.call(other, "read", map[string]any{"tokens": []any{token}}); strings.Contains(text, "harrier-7") {
+	if text, _, _ := w.call(other, "read", map[string]any{"tokens": []any{token, ref}}); strings.Contains(text, "harrier-7") {
 		t.Errorf("a foreign token: %s", text)
 	}
 }
