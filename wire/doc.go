@@ -18,7 +18,8 @@
 //     never edited.
 //  5. An [Observer] keeps visible assistant text only. Reasoning, refusals,
 //     arguments and partial JSON never enter its buffers longer than the parse
-//     of one event.
+//     of one event. Inline reasoning of open models (<think> and the
+//     like) counts as reasoning, in every dialect.
 //  6. Memory is bounded: nesting, number of messages and parts, event size,
 //     captured text and decoded size all have limits.
 //
