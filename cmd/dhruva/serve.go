@@ -20,6 +20,7 @@ import (
 	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/serve/api"
 	"github.com/dhruva-memory/dhruva/serve/mcpserver"
+	"github.com/dhruva-memory/dhruva/serve/proxy"
 )
 
 // serveFlags are the flags of serve.
@@ -121,7 +122,7 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	}
 	me := serving{URL: urlOf(l.Addr()), PID: os.Getpid(), Instance: dhruva.NewID()}
 	srv := &http.Server{
-		Handler:           f.front(log).Wrap(in.routes(me.Instance)),
+		Handler:           proxy.Unclean(f.front(log).Wrap(in.routes(me.Instance))),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

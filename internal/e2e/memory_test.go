@@ -143,3 +143,16 @@ func TestI1_BytesAreSacred(t *testing.T) {
 		}
 	}
 }
+
+// A path that the mux would redirect is a clean refusal in the dialect's shape.
+func TestUncleanPathsAreNotRedirected(t *testing.T) {
+	s := start(t, t.TempDir(), nil)
+	for _, path := range []string{"/v1//models", "/v1/models/../x", "/v1/chat//completions"} {
+		resp := s.post(path, "x", nil)
+		body, err := io.ReadAll(resp.Body)
+		s.must(err)
+		if resp.StatusCode != http.StatusNotFound || !bytes.Contains(body, []byte(`"error"`)) {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+		}
+	}
+}
