@@ -38,6 +38,7 @@ type installation struct {
 	proxy     *proxy.Handler
 	mcp       *mcpserver.Server
 	providers *providers
+	limits    Limits
 	log       *slog.Logger
 }
 
@@ -46,6 +47,10 @@ type installation struct {
 func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.Logger) (_ *installation, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, withFix(fmt.Errorf("data directory: %w", err), "%s", makeFix(dir, err))
+	}
+	limits, err := loadLimits(dir)
+	if err != nil {
+		return nil, err
 	}
 	path, err := storePath(dir, storeURL)
 	if err != nil {
@@ -60,16 +65,18 @@ func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.L
 	if err != nil {
 		return nil, withFix(err, "%s", storeFix(path, err))
 	}
-	in := &installation{dir: dir, store: store, providers: all, log: log}
+	in := &installation{dir: dir, store: store, providers: all, limits: limits, log: log}
 	in.keys = &auth.Keys{Store: store, Keyring: keyring}
 	if err := in.keys.Bootstrap(ctx, dir); err != nil {
 		return nil, errors.Join(withFix(err, "%s", bootstrapFix(dir, path, err)), store.Close())
 	}
+	writes := ledger.New(store, keyring)
+	writes.Limits = limits.Ledger
 	in.memory = &memory.Memory{
-		Ledger: ledger.New(store, keyring), Recall: recall.NewEngine(store, keyring), Keys: keyring,
-		Providers: in.providers.find, Log: log,
+		Ledger: writes, Recall: recall.NewEngine(store, keyring), Keys: keyring,
+		Providers: in.providers.find, Limits: limits.Memory, Log: log,
 	}
-	in.proxy = proxy.New(proxy.Config{Memory: in.memory, Keys: in.keys, Upstreams: in.providers.upstream, Log: log})
+	in.proxy = proxy.New(proxy.Config{Memory: in.memory, Keys: in.keys, Upstreams: in.providers.upstream, Limits: limits.Proxy, Log: log})
 	in.mcp = mcpserver.New(mcpserver.Config{Memory: in.memory, Keys: in.keys, Version: version(), Log: log})
 	return in, nil
 }
@@ -137,7 +144,7 @@ func storePath(dir, storeURL string) (string, error) {
 
 // api is the native API alone.
 func (in *installation) api() http.Handler {
-	return api.New(api.Config{Memory: in.memory, Keys: in.keys, Version: version()})
+	return api.New(api.Config{Memory: in.memory, Keys: in.keys, Version: version(), MaxBody: in.limits.API.Body, MaxImport: in.limits.API.Import})
 }
 
 // routes is everything that is served.
