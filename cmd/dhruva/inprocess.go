@@ -32,8 +32,10 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case <-w.begun:
 	case <-r.Context().Done():
-		_ = pr.CloseWithError(r.Context().Err()) // never fails
-		return nil, r.Context().Err()
+	}
+	if err := r.Context().Err(); err != nil { // also when the handler ended because of it
+		_ = pr.CloseWithError(err) // never fails
+		return nil, err
 	}
 	return &http.Response{
 		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
