@@ -2,6 +2,7 @@ package dhruva
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -56,17 +57,41 @@ func (s Scope) Compare(o Scope) int {
 	return cmp.Or(strings.Compare(string(s.tenant), string(o.tenant)), strings.Compare(string(s.space), string(o.space)))
 }
 
-// Covers reports whether a row of the given tenant and space may be touched
-// through s. A row that belongs to a tenant as a whole has an empty space.
-func (s Scope) Covers(t TenantID, sp SpaceID) bool {
-	switch s.Level() {
-	case LevelSystem:
-		return true
-	case LevelTenant:
-		return s.tenant == t
-	}
-	return s.tenant == t && s.space == sp
+// Reach is what the scopes of one transaction cover together. Every store asks
+// it before it reads or writes a row, so that isolation is decided in one place.
+type Reach struct {
+	// Tenant is that of the tenant and space scopes, "" when there are none.
+	Tenant TenantID
+	// System: the system scope is among them; Whole: a tenant scope is.
+	System, Whole bool
+	// Within are the spaces of the space scopes.
+	Within []SpaceID
 }
+
+// ReachOf is the reach of scopes of one tenant, as SortScopes gives them.
+func ReachOf(scopes []Scope) Reach {
+	var r Reach
+	for _, s := range scopes {
+		switch s.Level() {
+		case LevelSystem:
+			r.System = true
+		case LevelTenant:
+			r.Tenant, r.Whole = s.Tenant(), true
+		case LevelSpace:
+			r.Tenant, r.Within = s.Tenant(), append(r.Within, s.Space())
+		}
+	}
+	return r
+}
+
+// Covers reports whether a row of a space is reached; a row of the tenant as a
+// whole has no space. System reaches no tenant's rows by itself.
+func (r Reach) Covers(t TenantID, s SpaceID) bool {
+	return t != "" && t == r.Tenant && (r.Whole || s != "" && slices.Contains(r.Within, s))
+}
+
+// Holds is Covers for the transaction's own tenant.
+func (r Reach) Holds(s SpaceID) bool { return r.Covers(r.Tenant, s) }
 
 // String is for logs; it holds ids only.
 func (s Scope) String() string {

@@ -35,22 +35,27 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-func TestScopeCovers(t *testing.T) {
+func TestReachCovers(t *testing.T) {
 	for _, c := range []struct {
-		s    Scope
-		t    TenantID
-		sp   SpaceID
-		want bool
+		scopes []Scope
+		t      TenantID
+		sp     SpaceID
+		want   bool
 	}{
-		{SystemScope(), "a", "x", true},
-		{TenantScope("a"), "a", "x", true},
-		{TenantScope("a"), "b", "x", false},
-		{SpaceScope("a", "x"), "a", "x", true},
-		{SpaceScope("a", "x"), "a", "y", false},
-		{SpaceScope("a", "x"), "a", "", false},
+		{[]Scope{SystemScope()}, "a", "x", false}, // the installation is not everybody's rows
+		{[]Scope{SystemScope(), TenantScope("a")}, "a", "x", true},
+		{[]Scope{TenantScope("a")}, "a", "x", true},
+		{[]Scope{TenantScope("a")}, "a", "", true},
+		{[]Scope{TenantScope("a")}, "b", "x", false},
+		{[]Scope{SpaceScope("a", "x")}, "a", "x", true},
+		{[]Scope{SpaceScope("a", "x")}, "a", "y", false},
+		{[]Scope{SpaceScope("a", "x")}, "a", "", false},
+		{[]Scope{SpaceScope("a", "x")}, "b", "x", false},
+		{[]Scope{SpaceScope("a", "x"), SpaceScope("a", "y")}, "a", "y", true},
+		{nil, "", "", false},
 	} {
-		if got := c.s.Covers(c.t, c.sp); got != c.want {
-			t.Errorf("%v covers %s/%s: %v", c.s, c.t, c.sp, got)
+		if got := ReachOf(c.scopes).Covers(c.t, c.sp); got != c.want {
+			t.Errorf("%v covers %s/%s: %v", c.scopes, c.t, c.sp, got)
 		}
 	}
 }

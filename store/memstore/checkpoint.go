@@ -9,8 +9,8 @@ import (
 )
 
 func (t *tx) Checkpoint(h dhruva.Hash) (dhruva.Checkpoint, error) {
-	row, ok := t.checkpoints[hashKey{t.tenant, h}]
-	if !ok || !t.covers(row.Tenant, row.Space) {
+	row, ok := t.checkpoints[hashKey{t.reach.Tenant, h}]
+	if !ok || !t.reach.Covers(row.Tenant, row.Space) {
 		return absent[dhruva.Checkpoint]("checkpoint")
 	}
 	return row.Canonical(), nil
@@ -20,7 +20,7 @@ func (t *tx) Checkpoint(h dhruva.Hash) (dhruva.Checkpoint, error) {
 func (t *tx) covered(match func(dhruva.Checkpoint) bool) []dhruva.Checkpoint {
 	var out []dhruva.Checkpoint
 	for _, row := range t.checkpoints {
-		if t.covers(row.Tenant, row.Space) && match(row) {
+		if t.reach.Covers(row.Tenant, row.Space) && match(row) {
 			out = append(out, row.Canonical())
 		}
 	}
@@ -47,7 +47,7 @@ func (t *tx) PutCheckpoint(row dhruva.Checkpoint) error {
 	if err := row.Validate(); err != nil {
 		return invalid("checkpoint", err)
 	}
-	if err := t.write("checkpoint", t.covers(row.Tenant, row.Space), 1+len(row.Items)); err != nil {
+	if err := t.write("checkpoint", t.reach.Covers(row.Tenant, row.Space), 1+len(row.Items)); err != nil {
 		return err
 	}
 	for key, other := range t.checkpoints {
@@ -84,7 +84,7 @@ func (t *tx) ListCheckpoints(q dhruva.CheckpointQuery) ([]dhruva.Checkpoint, err
 
 func (t *tx) Branch(s dhruva.SpaceID, name string) (dhruva.Branch, error) {
 	row, ok := t.branches[branchKey{t.in(s), name}]
-	if !ok || !t.space(s) {
+	if !ok || !t.reach.Holds(s) {
 		return absent[dhruva.Branch]("branch")
 	}
 	return row, nil
@@ -93,7 +93,7 @@ func (t *tx) Branch(s dhruva.SpaceID, name string) (dhruva.Branch, error) {
 func (t *tx) ListBranches(s dhruva.SpaceID) ([]dhruva.Branch, error) {
 	var out []dhruva.Branch
 	for key, row := range t.branches {
-		if key.spaceKey == t.in(s) && t.space(s) {
+		if key.spaceKey == t.in(s) && t.reach.Holds(s) {
 			out = append(out, row)
 		}
 	}
@@ -104,7 +104,7 @@ func (t *tx) SwapBranch(row dhruva.Branch, old dhruva.Hash) error {
 	if err := row.Validate(); err != nil {
 		return invalid("branch", err)
 	}
-	if err := t.write("branch", t.space(row.Space), 1); err != nil {
+	if err := t.write("branch", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
 	key := branchKey{t.in(row.Space), row.Name}

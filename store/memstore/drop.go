@@ -20,7 +20,7 @@ func (t *tx) DropReference(row dhruva.Reference) error {
 	if err := row.Validate(); err != nil {
 		return invalid("reference", err)
 	}
-	if err := t.write("reference", t.space(row.Space), 1); err != nil {
+	if err := t.write("reference", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
 	t.unrefer(row)
@@ -50,7 +50,7 @@ func without[T comparable](rows []T, one T) []T {
 }
 
 func (t *tx) DropSource(s dhruva.SpaceID, g int64, id dhruva.SourceID) error {
-	if err := t.write("source", t.space(s), 1); err != nil {
+	if err := t.write("source", t.reach.Holds(s), 1); err != nil {
 		return err
 	}
 	for _, row := range t.references[t.source(s, g, id)] {

@@ -8,15 +8,15 @@ import (
 
 func (t *tx) KeyByHash(h []byte) (dhruva.Key, error) {
 	id, ok := t.keyHashes[string(h)]
-	if !ok || !t.system {
+	if !ok || !t.reach.System {
 		return absent[dhruva.Key]("key")
 	}
 	return t.keys[id].Canonical(), nil
 }
 
 func (t *tx) Key(id dhruva.KeyID) (dhruva.Key, error) {
-	row, ok := t.keys[keyKey{t.tenant, id}]
-	if !ok || !t.whole {
+	row, ok := t.keys[keyKey{t.reach.Tenant, id}]
+	if !ok || !t.reach.Whole {
 		return absent[dhruva.Key]("key")
 	}
 	return row.Canonical(), nil
@@ -27,7 +27,7 @@ func (t *tx) PutKey(row dhruva.Key) error {
 	if err := row.Validate(); err != nil {
 		return invalid("key", err)
 	}
-	if err := t.write("key", t.covers(row.Tenant, ""), 1); err != nil {
+	if err := t.write("key", t.reach.Covers(row.Tenant, ""), 1); err != nil {
 		return err
 	}
 	id := keyKey{row.Tenant, row.ID}
@@ -45,7 +45,7 @@ func (t *tx) PutKey(row dhruva.Key) error {
 func (t *tx) ListKeys(p dhruva.Page) ([]dhruva.Key, error) {
 	var out []dhruva.Key
 	for _, row := range t.keys {
-		if t.whole && row.Tenant == t.tenant && string(row.ID) > p.After {
+		if t.reach.Whole && row.Tenant == t.reach.Tenant && string(row.ID) > p.After {
 			out = append(out, row.Canonical())
 		}
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 func (t *tx) Receipt(id dhruva.ReceiptID) (dhruva.Receipt, error) {
-	row, ok := t.receipts[receiptKey{t.tenant, id}]
-	if !ok || !t.covers(row.Tenant, row.Space) {
+	row, ok := t.receipts[receiptKey{t.reach.Tenant, id}]
+	if !ok || !t.reach.Covers(row.Tenant, row.Space) {
 		return absent[dhruva.Receipt]("receipt")
 	}
 	return row.Canonical(), nil
@@ -20,7 +20,7 @@ func (t *tx) PutReceipt(row dhruva.Receipt) error {
 	}
 	key := receiptKey{row.Tenant, row.ID}
 	old, had := t.receipts[key]
-	if err := t.write("receipt", t.covers(row.Tenant, row.Space) && (!had || t.space(old.Space)), 1); err != nil {
+	if err := t.write("receipt", t.reach.Covers(row.Tenant, row.Space) && (!had || t.reach.Holds(old.Space)), 1); err != nil {
 		return err
 	}
 	put(t, t.receipts, key, row.Canonical())
@@ -30,7 +30,7 @@ func (t *tx) PutReceipt(row dhruva.Receipt) error {
 func (t *tx) ListReceipts(q dhruva.ReceiptQuery) ([]dhruva.Receipt, error) {
 	var out []dhruva.Receipt
 	for _, row := range t.receipts {
-		if t.covers(row.Tenant, row.Space) && (q.Space == "" || row.Space == q.Space) &&
+		if t.reach.Covers(row.Tenant, row.Space) && (q.Space == "" || row.Space == q.Space) &&
 			(q.Session == "" || row.Session == q.Session) && (q.Kind == "" || row.Kind == q.Kind) &&
 			(q.After == "" || string(row.ID) < q.After) {
 			out = append(out, row.Canonical())

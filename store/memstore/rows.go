@@ -91,7 +91,7 @@ func newRows() rows {
 	}
 }
 
-func (t *tx) in(s dhruva.SpaceID) spaceKey { return spaceKey{t.tenant, s} }
+func (t *tx) in(s dhruva.SpaceID) spaceKey { return spaceKey{t.reach.Tenant, s} }
 
 func (t *tx) generation(s dhruva.SpaceID, g int64) generationKey {
 	return generationKey{t.in(s), g}

@@ -8,8 +8,8 @@ import (
 )
 
 func (t *tx) Session(id dhruva.SessionID) (dhruva.Session, error) {
-	row, ok := t.sessions[sessionKey{t.tenant, id}]
-	if !ok || !t.covers(row.Tenant, row.Space) {
+	row, ok := t.sessions[sessionKey{t.reach.Tenant, id}]
+	if !ok || !t.reach.Covers(row.Tenant, row.Space) {
 		return absent[dhruva.Session]("session")
 	}
 	return row.Canonical(), nil
@@ -22,7 +22,7 @@ func (t *tx) PutSession(row dhruva.Session) error {
 	}
 	key := sessionKey{row.Tenant, row.ID}
 	old, had := t.sessions[key]
-	if err := t.write("session", t.covers(row.Tenant, row.Space) && (!had || t.space(old.Space)), 1); err != nil {
+	if err := t.write("session", t.reach.Covers(row.Tenant, row.Space) && (!had || t.reach.Holds(old.Space)), 1); err != nil {
 		return err
 	}
 	put(t, t.sessions, key, row.Canonical())
@@ -41,7 +41,7 @@ func (t *tx) ListSessions(q dhruva.SessionQuery) ([]dhruva.Session, error) {
 	}
 	var out []dhruva.Session
 	for _, row := range t.sessions {
-		if t.covers(row.Tenant, row.Space) && row.DeletedAt.IsZero() &&
+		if t.reach.Covers(row.Tenant, row.Space) && row.DeletedAt.IsZero() &&
 			(q.Space == "" || row.Space == q.Space) && (q.Kind == "" || row.Kind == q.Kind) &&
 			(q.After == "" || newestSession(after, row) < 0) {
 			out = append(out, row.Canonical())
@@ -52,7 +52,7 @@ func (t *tx) ListSessions(q dhruva.SessionQuery) ([]dhruva.Session, error) {
 
 func (t *tx) Chain(s dhruva.SpaceID, h dhruva.Hash) (dhruva.Chain, error) {
 	links := t.chains[chainKey{t.in(s), h}]
-	if !t.space(s) || len(links) == 0 {
+	if !t.reach.Holds(s) || len(links) == 0 {
 		return absent[dhruva.Chain]("chain")
 	}
 	return slices.MaxFunc(links, func(a, b dhruva.Chain) int {
@@ -64,7 +64,7 @@ func (t *tx) PutChain(row dhruva.Chain) error {
 	if err := row.Validate(); err != nil {
 		return invalid("chain", err)
 	}
-	if err := t.write("chain", t.space(row.Space), 1); err != nil {
+	if err := t.write("chain", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
 	key := chainKey{t.in(row.Space), row.Hash}
@@ -76,7 +76,7 @@ func (t *tx) PutChain(row dhruva.Chain) error {
 
 func (t *tx) SessionHint(s dhruva.SpaceID, h dhruva.Hash) (dhruva.SessionID, error) {
 	id, ok := t.hints[chainKey{t.in(s), h}]
-	if !ok || !t.space(s) {
+	if !ok || !t.reach.Holds(s) {
 		return absent[dhruva.SessionID]("hint")
 	}
 	return id, nil
@@ -86,7 +86,7 @@ func (t *tx) BindHint(s dhruva.SpaceID, h dhruva.Hash, id dhruva.SessionID) erro
 	if err := (dhruva.Chain{Space: s, Session: id}).Validate(); err != nil {
 		return invalid("hint", err)
 	}
-	if err := t.write("hint", t.space(s), 1); err != nil {
+	if err := t.write("hint", t.reach.Holds(s), 1); err != nil {
 		return err
 	}
 	put(t, t.hints, chainKey{t.in(s), h}, id)

@@ -10,7 +10,7 @@ import (
 
 func (t *tx) Source(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.Source, error) {
 	row, ok := t.sources[t.generation(s, g)][id]
-	if !ok || !t.space(s) {
+	if !ok || !t.reach.Holds(s) {
 		return absent[dhruva.Source]("source")
 	}
 	return row.Canonical(), nil
@@ -20,7 +20,7 @@ func (t *tx) PutSource(row dhruva.Source) error {
 	if err := row.Validate(); err != nil {
 		return invalid("source", err)
 	}
-	if err := t.write("source", t.covers(row.Tenant, row.Space), 1); err != nil {
+	if err := t.write("source", t.reach.Covers(row.Tenant, row.Space), 1); err != nil {
 		return err
 	}
 	key := t.generation(row.Space, row.Generation)
@@ -34,7 +34,7 @@ func (t *tx) PutSource(row dhruva.Source) error {
 func (t *tx) ListSources(q dhruva.SourceQuery) ([]dhruva.Source, error) {
 	var out []dhruva.Source
 	for _, row := range t.sources[t.generation(q.Space, q.Generation)] {
-		if t.covers(row.Tenant, row.Space) && string(row.ID) > q.After &&
+		if t.reach.Covers(row.Tenant, row.Space) && string(row.ID) > q.After &&
 			(q.State == "" || row.State == q.State) && (q.Class == "" || row.Class == q.Class) {
 			out = append(out, row.Canonical())
 		}
@@ -43,7 +43,7 @@ func (t *tx) ListSources(q dhruva.SourceQuery) ([]dhruva.Source, error) {
 }
 
 func (t *tx) CountSources(s dhruva.SpaceID, g int64) (int, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return 0, nil
 	}
 	return len(t.sources[t.generation(s, g)]), nil
@@ -53,7 +53,7 @@ func (t *tx) AddReference(row dhruva.Reference) error {
 	if err := row.Validate(); err != nil {
 		return invalid("reference", err)
 	}
-	if err := t.write("reference", t.space(row.Space), 1); err != nil {
+	if err := t.write("reference", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
 	key := t.source(row.Space, row.Generation, row.Source)
@@ -70,14 +70,14 @@ func (t *tx) AddReference(row dhruva.Reference) error {
 
 func (t *tx) References(s dhruva.SpaceID, g int64, id dhruva.SourceID) ([]dhruva.Reference, error) {
 	rows := t.references[t.source(s, g, id)]
-	if !t.space(s) || len(rows) == 0 {
+	if !t.reach.Holds(s) || len(rows) == 0 {
 		return nil, nil
 	}
 	return slices.Clone(rows), nil
 }
 
 func (t *tx) SourcesOfTurn(s dhruva.SpaceID, g int64, session dhruva.SessionID, seq int64) ([]dhruva.SourceID, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return nil, nil
 	}
 	set := map[dhruva.SourceID]bool{}
@@ -89,7 +89,7 @@ func (t *tx) SourcesOfTurn(s dhruva.SpaceID, g int64, session dhruva.SessionID, 
 
 func (t *tx) Tombstone(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.Tombstone, error) {
 	row, ok := t.tombstones[t.source(s, g, id)]
-	if !ok || !t.space(s) {
+	if !ok || !t.reach.Holds(s) {
 		return absent[dhruva.Tombstone]("tombstone")
 	}
 	return row, nil
@@ -99,7 +99,7 @@ func (t *tx) PutTombstone(row dhruva.Tombstone) error {
 	if err := row.Validate(); err != nil {
 		return invalid("tombstone", err)
 	}
-	if err := t.write("tombstone", t.space(row.Space), 1); err != nil {
+	if err := t.write("tombstone", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
 	put(t, t.tombstones, t.source(row.Space, row.Generation, row.Source), row.Canonical())

@@ -9,7 +9,7 @@ import (
 // reachesTenant: tenant rows are reached by System, and one's own by a Tenant
 // scope.
 func (t *tx) reachesTenant(id dhruva.TenantID) bool {
-	return t.system || t.covers(id, "")
+	return t.reach.System || t.reach.Covers(id, "")
 }
 
 func (t *tx) Tenant(id dhruva.TenantID) (dhruva.Tenant, error) {
@@ -36,7 +36,7 @@ func (t *tx) PutTenant(row dhruva.Tenant) error {
 
 func (t *tx) Space(id dhruva.SpaceID) (dhruva.Space, error) {
 	row, ok := t.spaces[t.in(id)]
-	if !ok || !t.space(id) {
+	if !ok || !t.reach.Holds(id) {
 		return absent[dhruva.Space]("space")
 	}
 	return row, nil
@@ -46,7 +46,7 @@ func (t *tx) Space(id dhruva.SpaceID) (dhruva.Space, error) {
 func (t *tx) liveSpaces(match func(dhruva.Space) bool) []dhruva.Space {
 	var out []dhruva.Space
 	for _, row := range t.spaces {
-		if t.covers(row.Tenant, row.ID) && row.DeletedAt.IsZero() && match(row) {
+		if t.reach.Covers(row.Tenant, row.ID) && row.DeletedAt.IsZero() && match(row) {
 			out = append(out, row)
 		}
 	}
@@ -79,7 +79,7 @@ func (t *tx) PutSpace(row dhruva.Space) error {
 	if err := row.Validate(); err != nil {
 		return invalid("space", err)
 	}
-	if err := t.write("space", t.covers(row.Tenant, row.ID), 1); err != nil {
+	if err := t.write("space", t.reach.Covers(row.Tenant, row.ID), 1); err != nil {
 		return err
 	}
 	put(t, t.spaces, t.in(row.ID), row.Canonical())
@@ -87,7 +87,7 @@ func (t *tx) PutSpace(row dhruva.Space) error {
 }
 
 func (t *tx) Epoch(id dhruva.SpaceID) (dhruva.Epoch, error) {
-	if !t.space(id) {
+	if !t.reach.Holds(id) {
 		return absent[dhruva.Epoch]("epoch")
 	}
 	return t.epoch(id), nil
@@ -104,7 +104,7 @@ func (t *tx) PutEpoch(row dhruva.Epoch) error {
 	if err := row.Validate(); err != nil {
 		return invalid("epoch", err)
 	}
-	if err := t.write("epoch", t.space(row.Space), 1); err != nil {
+	if err := t.write("epoch", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
 	row.Head = t.epoch(row.Space).Head
@@ -116,7 +116,7 @@ func (t *tx) AppendChange(id dhruva.SpaceID, c dhruva.Change) (int64, error) {
 	if err := c.Validate(); err != nil {
 		return 0, invalid("change", err)
 	}
-	if err := t.write("change", t.space(id), 1); err != nil {
+	if err := t.write("change", t.reach.Holds(id), 1); err != nil {
 		return 0, err
 	}
 	epoch := t.epoch(id)

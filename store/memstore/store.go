@@ -33,7 +33,7 @@ func (s *Store) View(ctx context.Context, scope dhruva.Scope, fn func(dhruva.Tx)
 	if err := s.usable(ctx); err != nil {
 		return fmt.Errorf("memstore: view: %w", err)
 	}
-	t := &tx{rows: &s.rows, reach: newReach(scopes), readOnly: true}
+	t := &tx{rows: &s.rows, reach: dhruva.ReachOf(scopes), readOnly: true}
 	defer t.end()
 	return fn(t)
 }
@@ -49,7 +49,7 @@ func (s *Store) Update(ctx context.Context, scopes []dhruva.Scope, fn func(dhruv
 	if err := s.usable(ctx); err != nil {
 		return fmt.Errorf("memstore: update: %w", err)
 	}
-	t := &tx{rows: &s.rows, reach: newReach(scopes)}
+	t := &tx{rows: &s.rows, reach: dhruva.ReachOf(scopes)}
 	defer t.end()
 	keep := false
 	defer func() {

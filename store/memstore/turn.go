@@ -10,7 +10,7 @@ import (
 // home is the space that a turn is in: its session's, which may have moved
 // since, or the one it was written with while there is no such session.
 func (t *tx) home(id dhruva.SessionID, written dhruva.SpaceID) dhruva.SpaceID {
-	if row, ok := t.sessions[sessionKey{t.tenant, id}]; ok {
+	if row, ok := t.sessions[sessionKey{t.reach.Tenant, id}]; ok {
 		return row.Space
 	}
 	return written
@@ -19,7 +19,7 @@ func (t *tx) home(id dhruva.SessionID, written dhruva.SpaceID) dhruva.SpaceID {
 // turn is a stored row as it is seen now, and whether it is seen at all.
 func (t *tx) turn(row dhruva.Turn) (dhruva.Turn, bool) {
 	row.Space = t.home(row.Session, row.Space)
-	return row, t.space(row.Space)
+	return row, t.reach.Holds(row.Space)
 }
 
 func findTurn(rows []dhruva.Turn, seq int64) (int, bool) {
@@ -27,7 +27,7 @@ func findTurn(rows []dhruva.Turn, seq int64) (int, bool) {
 }
 
 func (t *tx) Turn(id dhruva.SessionID, seq int64) (dhruva.Turn, error) {
-	rows := t.turns[sessionKey{t.tenant, id}]
+	rows := t.turns[sessionKey{t.reach.Tenant, id}]
 	n, ok := findTurn(rows, seq)
 	if !ok {
 		return absent[dhruva.Turn]("turn")
@@ -43,7 +43,7 @@ func (t *tx) AppendTurn(row dhruva.Turn) error {
 	if err := row.Validate(); err != nil {
 		return invalid("turn", err)
 	}
-	if err := t.write("turn", t.covers(row.Tenant, row.Space) && t.space(t.home(row.Session, row.Space)), 1); err != nil {
+	if err := t.write("turn", t.reach.Covers(row.Tenant, row.Space) && t.reach.Holds(t.home(row.Session, row.Space)), 1); err != nil {
 		return err
 	}
 	key := sessionKey{row.Tenant, row.Session}
@@ -61,7 +61,7 @@ func (t *tx) AppendTurn(row dhruva.Turn) error {
 
 func (t *tx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
 	var out []dhruva.Turn
-	for _, row := range t.turns[sessionKey{t.tenant, q.Session}] {
+	for _, row := range t.turns[sessionKey{t.reach.Tenant, q.Session}] {
 		row, ok := t.turn(row)
 		if ok && row.Seq > q.After && (q.Through == 0 || row.Seq <= q.Through) {
 			out = append(out, row)

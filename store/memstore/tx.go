@@ -7,42 +7,10 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// reach is what a transaction's scopes cover.
-type reach struct {
-	tenant dhruva.TenantID // of the tenant and space scopes, "" when there are none
-	system bool
-	whole  bool             // a tenant scope is among them
-	within []dhruva.SpaceID // of the space scopes
-}
-
-func newReach(scopes []dhruva.Scope) reach {
-	var r reach
-	for _, s := range scopes {
-		switch s.Level() {
-		case dhruva.LevelSystem:
-			r.system = true
-		case dhruva.LevelTenant:
-			r.tenant, r.whole = s.Tenant(), true
-		case dhruva.LevelSpace:
-			r.tenant, r.within = s.Tenant(), append(r.within, s.Space())
-		}
-	}
-	return r
-}
-
-// covers reports whether a row of a space is reached; a row of the tenant as a
-// whole has no space.
-func (r reach) covers(t dhruva.TenantID, s dhruva.SpaceID) bool {
-	return t != "" && t == r.tenant && (r.whole || s != "" && slices.Contains(r.within, s))
-}
-
-// space is covers for the transaction's own tenant.
-func (r reach) space(s dhruva.SpaceID) bool { return r.covers(r.tenant, s) }
-
 // tx is one transaction. It is for one goroutine.
 type tx struct {
 	*rows
-	reach
+	reach    dhruva.Reach
 	readOnly bool
 	dead     bool
 	written  int
@@ -54,7 +22,7 @@ type tx struct {
 // end makes a Tx that fn kept useless: it reaches nothing.
 func (t *tx) end() {
 	none := newRows()
-	t.dead, t.rows, t.reach = true, &none, reach{}
+	t.dead, t.rows, t.reach = true, &none, dhruva.Reach{}
 }
 
 func (t *tx) rollback() {

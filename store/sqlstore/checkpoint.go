@@ -57,7 +57,7 @@ func scanItem(r scanner) (row dhruva.Item, err error) {
 func (t *tx) withItems(rows []dhruva.Checkpoint, err error) ([]dhruva.Checkpoint, error) {
 	var out []dhruva.Checkpoint
 	for _, row := range rows {
-		if !t.covers(row.Tenant, row.Space) {
+		if !t.reach.Covers(row.Tenant, row.Space) {
 			continue
 		}
 		if row.Items, err = collect(t, "checkpoint items", scanItem, selectCheckpointItems,
@@ -70,7 +70,7 @@ func (t *tx) withItems(rows []dhruva.Checkpoint, err error) ([]dhruva.Checkpoint
 }
 
 func (t *tx) checkpoint(query string, key any) (dhruva.Checkpoint, error) {
-	rows, err := t.withItems(collect(t, "checkpoint", scanCheckpoint, query, string(t.tenant), key))
+	rows, err := t.withItems(collect(t, "checkpoint", scanCheckpoint, query, string(t.reach.Tenant), key))
 	if err != nil {
 		return dhruva.Checkpoint{}, err
 	}
@@ -111,7 +111,7 @@ func (t *tx) CheckpointsByPrefix(prefix string, limit int) ([]dhruva.Checkpoint,
 		if s == "" {
 			query = prefixedInAll
 		}
-		return collect(t, "checkpoints", scanCheckpoint, query, string(t.tenant), string(s), low, high, limit)
+		return collect(t, "checkpoints", scanCheckpoint, query, string(t.reach.Tenant), string(s), low, high, limit)
 	}))
 }
 
@@ -120,7 +120,7 @@ func (t *tx) PutCheckpoint(row dhruva.Checkpoint) error {
 	if err := row.Validate(); err != nil {
 		return invalid("checkpoint", err)
 	}
-	if err := t.allow("checkpoint", t.covers(row.Tenant, row.Space), 1+len(row.Items)); err != nil {
+	if err := t.allow("checkpoint", t.reach.Covers(row.Tenant, row.Space), 1+len(row.Items)); err != nil {
 		return err
 	}
 	row = row.Canonical()
@@ -169,7 +169,7 @@ func (t *tx) ListCheckpoints(q dhruva.CheckpointQuery) ([]dhruva.Checkpoint, err
 		if s == "" {
 			query = recentInAll
 		}
-		return collect(t, "checkpoints", scanCheckpoint, query, string(t.tenant), string(s), q.Branch, string(q.Session), before, at, q.Size())
+		return collect(t, "checkpoints", scanCheckpoint, query, string(t.reach.Tenant), string(s), q.Branch, string(q.Session), before, at, q.Size())
 	}))
 }
 
@@ -178,24 +178,24 @@ func scanBranch(r scanner) (row dhruva.Branch, err error) {
 }
 
 func (t *tx) Branch(s dhruva.SpaceID, name string) (dhruva.Branch, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return absent[dhruva.Branch]("branch")
 	}
-	return one(t, "branch", scanBranch, selectBranch, string(t.tenant), string(s), name)
+	return one(t, "branch", scanBranch, selectBranch, string(t.reach.Tenant), string(s), name)
 }
 
 func (t *tx) ListBranches(s dhruva.SpaceID) ([]dhruva.Branch, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return nil, nil
 	}
-	return collect(t, "branches", scanBranch, listBranches, string(t.tenant), string(s))
+	return collect(t, "branches", scanBranch, listBranches, string(t.reach.Tenant), string(s))
 }
 
 func (t *tx) SwapBranch(row dhruva.Branch, old dhruva.Hash) error {
 	if err := row.Validate(); err != nil {
 		return invalid("branch", err)
 	}
-	if err := t.allow("branch", t.space(row.Space), 1); err != nil {
+	if err := t.allow("branch", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
 	n, err := t.swap(row, old)
@@ -206,7 +206,7 @@ func (t *tx) SwapBranch(row dhruva.Branch, old dhruva.Hash) error {
 }
 
 func (t *tx) swap(row dhruva.Branch, old dhruva.Hash) (int64, error) {
-	tenant, space, head, at := string(t.tenant), string(row.Space), digest(row.Head), row.UpdatedAt.UnixMicro()
+	tenant, space, head, at := string(t.reach.Tenant), string(row.Space), digest(row.Head), row.UpdatedAt.UnixMicro()
 	if old.IsZero() {
 		return t.exec("put branch", insertBranch, tenant, space, row.Name, head, row.Disposition, at)
 	}

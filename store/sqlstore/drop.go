@@ -12,21 +12,21 @@ func (t *tx) DropReference(row dhruva.Reference) error {
 	if err := row.Validate(); err != nil {
 		return invalid("reference", err)
 	}
-	if err := t.allow("reference", t.space(row.Space), 1); err != nil {
+	if err := t.allow("reference", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop reference", deleteReference, string(t.tenant), string(row.Space), row.Generation, string(row.Source),
+	_, err := t.exec("drop reference", deleteReference, string(t.reach.Tenant), string(row.Space), row.Generation, string(row.Source),
 		string(row.Session), row.Seq, digest(row.Checkpoint), string(row.Item))
 	return err
 }
 
 func (t *tx) DropSource(s dhruva.SpaceID, g int64, id dhruva.SourceID) error {
-	if err := t.allow("source", t.space(s), 1); err != nil {
+	if err := t.allow("source", t.reach.Holds(s), 1); err != nil {
 		return err
 	}
-	if _, err := t.exec("drop references", deleteReferences, string(t.tenant), string(s), g, string(id)); err != nil {
+	if _, err := t.exec("drop references", deleteReferences, string(t.reach.Tenant), string(s), g, string(id)); err != nil {
 		return err
 	}
-	_, err := t.exec("drop source", deleteSource, string(t.tenant), string(s), g, string(id))
+	_, err := t.exec("drop source", deleteSource, string(t.reach.Tenant), string(s), g, string(id))
 	return err
 }

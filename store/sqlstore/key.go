@@ -21,17 +21,17 @@ func scanKey(r scanner) (row dhruva.Key, err error) {
 }
 
 func (t *tx) KeyByHash(h []byte) (dhruva.Key, error) {
-	if !t.system {
+	if !t.reach.System {
 		return absent[dhruva.Key]("key")
 	}
 	return one(t, "key", scanKey, selectKeyByHash, blob(h))
 }
 
 func (t *tx) Key(id dhruva.KeyID) (dhruva.Key, error) {
-	if !t.whole {
+	if !t.reach.Whole {
 		return absent[dhruva.Key]("key")
 	}
-	return one(t, "key", scanKey, selectKey, string(t.tenant), string(id))
+	return one(t, "key", scanKey, selectKey, string(t.reach.Tenant), string(id))
 }
 
 // PutKey: a hash names one key of the installation. It is looked up first,
@@ -40,7 +40,7 @@ func (t *tx) PutKey(row dhruva.Key) error {
 	if err := row.Validate(); err != nil {
 		return invalid("key", err)
 	}
-	if err := t.allow("key", t.covers(row.Tenant, ""), 1); err != nil {
+	if err := t.allow("key", t.reach.Covers(row.Tenant, ""), 1); err != nil {
 		return err
 	}
 	taken, err := collect(t, "put key", scanKey, selectKeyByHash, row.Hash)
@@ -58,8 +58,8 @@ func (t *tx) PutKey(row dhruva.Key) error {
 }
 
 func (t *tx) ListKeys(p dhruva.Page) ([]dhruva.Key, error) {
-	if !t.whole {
+	if !t.reach.Whole {
 		return nil, nil
 	}
-	return collect(t, "keys", scanKey, listKeys, string(t.tenant), p.After, p.Size())
+	return collect(t, "keys", scanKey, listKeys, string(t.reach.Tenant), p.After, p.Size())
 }

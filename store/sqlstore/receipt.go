@@ -25,8 +25,8 @@ func scanReceipt(r scanner) (row dhruva.Receipt, err error) {
 }
 
 func (t *tx) Receipt(id dhruva.ReceiptID) (dhruva.Receipt, error) {
-	row, err := one(t, "receipt", scanReceipt, selectReceipt, string(t.tenant), string(id))
-	if err == nil && !t.covers(row.Tenant, row.Space) {
+	row, err := one(t, "receipt", scanReceipt, selectReceipt, string(t.reach.Tenant), string(id))
+	if err == nil && !t.reach.Covers(row.Tenant, row.Space) {
 		return absent[dhruva.Receipt]("receipt")
 	}
 	return row, err
@@ -37,13 +37,13 @@ func (t *tx) PutReceipt(row dhruva.Receipt) error {
 	if err := row.Validate(); err != nil {
 		return invalid("receipt", err)
 	}
-	covered := !t.dead && t.covers(row.Tenant, row.Space)
-	if covered && !t.whole {
-		old, err := collect(t, "receipt", scanSpaceID, receiptSpace, string(t.tenant), string(row.ID))
+	covered := !t.dead && t.reach.Covers(row.Tenant, row.Space)
+	if covered && !t.reach.Whole {
+		old, err := collect(t, "receipt", scanSpaceID, receiptSpace, string(t.reach.Tenant), string(row.ID))
 		if err != nil {
 			return err
 		}
-		covered = len(old) == 0 || t.space(old[0])
+		covered = len(old) == 0 || t.reach.Holds(old[0])
 	}
 	if err := t.allow("receipt", covered, 1); err != nil {
 		return err
@@ -63,6 +63,6 @@ func (t *tx) ListReceipts(q dhruva.ReceiptQuery) ([]dhruva.Receipt, error) {
 		case s == "":
 			query = receiptsOfAll
 		}
-		return collect(t, "receipts", scanReceipt, query, string(t.tenant), string(s), string(q.Session), q.Kind, q.After, q.Size())
+		return collect(t, "receipts", scanReceipt, query, string(t.reach.Tenant), string(s), string(q.Session), q.Kind, q.After, q.Size())
 	})
 }

@@ -49,8 +49,8 @@ func scanSession(r scanner) (row dhruva.Session, err error) {
 }
 
 func (t *tx) Session(id dhruva.SessionID) (dhruva.Session, error) {
-	row, err := one(t, "session", scanSession, selectSession, string(t.tenant), string(id))
-	if err == nil && !t.space(row.Space) {
+	row, err := one(t, "session", scanSession, selectSession, string(t.reach.Tenant), string(id))
+	if err == nil && !t.reach.Holds(row.Space) {
 		return absent[dhruva.Session]("session")
 	}
 	return row, err
@@ -64,7 +64,7 @@ func (t *tx) home(id dhruva.SessionID, written dhruva.SpaceID) (dhruva.SpaceID, 
 	if s, ok := t.homes[id]; ok {
 		return s, nil
 	}
-	rows, err := collect(t, "session", scanSpaceID, selectHomeOf, string(t.tenant), string(id))
+	rows, err := collect(t, "session", scanSpaceID, selectHomeOf, string(t.reach.Tenant), string(id))
 	if err != nil || len(rows) == 0 {
 		return written, err
 	}
@@ -77,13 +77,13 @@ func (t *tx) PutSession(row dhruva.Session) error {
 	if err := row.Validate(); err != nil {
 		return invalid("session", err)
 	}
-	covered := !t.dead && t.covers(row.Tenant, row.Space)
+	covered := !t.dead && t.reach.Covers(row.Tenant, row.Space)
 	if covered {
 		old, err := t.home(row.ID, row.Space)
 		if err != nil {
 			return err
 		}
-		covered = t.space(old)
+		covered = t.reach.Holds(old)
 	}
 	if err := t.allow("session", covered, 1); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (t *tx) ListSessions(q dhruva.SessionQuery) ([]dhruva.Session, error) {
 		if s == "" {
 			query = sessionsInAll
 		}
-		return collect(t, "sessions", scanSession, query, string(t.tenant), string(s), string(q.Kind), before, id, q.Size())
+		return collect(t, "sessions", scanSession, query, string(t.reach.Tenant), string(s), string(q.Kind), before, id, q.Size())
 	})
 }
 
@@ -134,38 +134,38 @@ func scanChain(r scanner) (row dhruva.Chain, err error) {
 }
 
 func (t *tx) Chain(s dhruva.SpaceID, h dhruva.Hash) (dhruva.Chain, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return absent[dhruva.Chain]("chain")
 	}
-	return one(t, "chain", scanChain, selectChain, string(t.tenant), string(s), digest(h))
+	return one(t, "chain", scanChain, selectChain, string(t.reach.Tenant), string(s), digest(h))
 }
 
 func (t *tx) PutChain(row dhruva.Chain) error {
 	if err := row.Validate(); err != nil {
 		return invalid("chain", err)
 	}
-	if err := t.allow("chain", t.space(row.Space), 1); err != nil {
+	if err := t.allow("chain", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put chain", insertChain, string(t.tenant), string(row.Space), digest(row.Hash), row.Seq, string(row.Session))
+	_, err := t.exec("put chain", insertChain, string(t.reach.Tenant), string(row.Space), digest(row.Hash), row.Seq, string(row.Session))
 	return err
 }
 
 func (t *tx) SessionHint(s dhruva.SpaceID, h dhruva.Hash) (dhruva.SessionID, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return absent[dhruva.SessionID]("hint")
 	}
 	return one(t, "hint", func(r scanner) (id dhruva.SessionID, err error) { return id, r.Scan(&id) },
-		selectHint, string(t.tenant), string(s), digest(h))
+		selectHint, string(t.reach.Tenant), string(s), digest(h))
 }
 
 func (t *tx) BindHint(s dhruva.SpaceID, h dhruva.Hash, id dhruva.SessionID) error {
 	if err := (dhruva.Chain{Space: s, Session: id}).Validate(); err != nil {
 		return invalid("hint", err)
 	}
-	if err := t.allow("hint", t.space(s), 1); err != nil {
+	if err := t.allow("hint", t.reach.Holds(s), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put hint", upsertHint, string(t.tenant), string(s), digest(h), string(id))
+	_, err := t.exec("put hint", upsertHint, string(t.reach.Tenant), string(s), digest(h), string(id))
 	return err
 }

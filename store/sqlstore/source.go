@@ -35,17 +35,17 @@ func scanSource(r scanner) (row dhruva.Source, err error) {
 }
 
 func (t *tx) Source(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.Source, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return absent[dhruva.Source]("source")
 	}
-	return one(t, "source", scanSource, selectSource, string(t.tenant), string(s), g, string(id))
+	return one(t, "source", scanSource, selectSource, string(t.reach.Tenant), string(s), g, string(id))
 }
 
 func (t *tx) PutSource(row dhruva.Source) error {
 	if err := row.Validate(); err != nil {
 		return invalid("source", err)
 	}
-	if err := t.allow("source", t.covers(row.Tenant, row.Space), 1); err != nil {
+	if err := t.allow("source", t.reach.Covers(row.Tenant, row.Space), 1); err != nil {
 		return err
 	}
 	_, err := t.exec("put source", upsertSource, string(row.Tenant), string(row.Space), row.Generation, string(row.ID),
@@ -55,29 +55,29 @@ func (t *tx) PutSource(row dhruva.Source) error {
 }
 
 func (t *tx) ListSources(q dhruva.SourceQuery) ([]dhruva.Source, error) {
-	if !t.space(q.Space) {
+	if !t.reach.Holds(q.Space) {
 		return nil, nil
 	}
-	return collect(t, "sources", scanSource, listSources, string(t.tenant), string(q.Space), q.Generation, q.After,
+	return collect(t, "sources", scanSource, listSources, string(t.reach.Tenant), string(q.Space), q.Generation, q.After,
 		string(q.State), string(q.Class), q.Size())
 }
 
 func (t *tx) CountSources(s dhruva.SpaceID, g int64) (int, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return 0, nil
 	}
 	return one(t, "sources", func(r scanner) (n int, err error) { return n, r.Scan(&n) },
-		countSources, string(t.tenant), string(s), g)
+		countSources, string(t.reach.Tenant), string(s), g)
 }
 
 func (t *tx) AddReference(row dhruva.Reference) error {
 	if err := row.Validate(); err != nil {
 		return invalid("reference", err)
 	}
-	if err := t.allow("reference", t.space(row.Space), 1); err != nil {
+	if err := t.allow("reference", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put reference", insertReference, string(t.tenant), string(row.Space), row.Generation, string(row.Source),
+	_, err := t.exec("put reference", insertReference, string(t.reach.Tenant), string(row.Space), row.Generation, string(row.Source),
 		string(row.Session), row.Seq, digest(row.Checkpoint), string(row.Item))
 	return err
 }
@@ -87,37 +87,37 @@ func scanReference(r scanner) (row dhruva.Reference, err error) {
 }
 
 func (t *tx) References(s dhruva.SpaceID, g int64, id dhruva.SourceID) ([]dhruva.Reference, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return nil, nil
 	}
-	return collect(t, "references", scanReference, selectReferences, string(t.tenant), string(s), g, string(id))
+	return collect(t, "references", scanReference, selectReferences, string(t.reach.Tenant), string(s), g, string(id))
 }
 
 func (t *tx) SourcesOfTurn(s dhruva.SpaceID, g int64, session dhruva.SessionID, seq int64) ([]dhruva.SourceID, error) {
-	if !t.space(s) || session == "" {
+	if !t.reach.Holds(s) || session == "" {
 		return nil, nil
 	}
 	return collect(t, "sources of turn", func(r scanner) (id dhruva.SourceID, err error) { return id, r.Scan(&id) },
-		sourcesOfTurn, string(t.tenant), string(s), g, string(session), seq)
+		sourcesOfTurn, string(t.reach.Tenant), string(s), g, string(session), seq)
 }
 
 func (t *tx) Tombstone(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.Tombstone, error) {
-	if !t.space(s) {
+	if !t.reach.Holds(s) {
 		return absent[dhruva.Tombstone]("tombstone")
 	}
 	return one(t, "tombstone", func(r scanner) (row dhruva.Tombstone, err error) {
 		return row, r.Scan(&row.Space, &row.Generation, &row.Source, &row.State, micros{&row.CreatedAt})
-	}, selectTombstone, string(t.tenant), string(s), g, string(id))
+	}, selectTombstone, string(t.reach.Tenant), string(s), g, string(id))
 }
 
 func (t *tx) PutTombstone(row dhruva.Tombstone) error {
 	if err := row.Validate(); err != nil {
 		return invalid("tombstone", err)
 	}
-	if err := t.allow("tombstone", t.space(row.Space), 1); err != nil {
+	if err := t.allow("tombstone", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put tombstone", upsertTombstone, string(t.tenant), string(row.Space), row.Generation, string(row.Source),
+	_, err := t.exec("put tombstone", upsertTombstone, string(t.reach.Tenant), string(row.Space), row.Generation, string(row.Source),
 		row.State, row.CreatedAt.UnixMicro())
 	return err
 }

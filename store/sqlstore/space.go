@@ -33,7 +33,7 @@ const (
 
 // reachesTenant: tenant rows are reached by System, and one's own by a Tenant
 // scope.
-func (t *tx) reachesTenant(id dhruva.TenantID) bool { return t.system || t.covers(id, "") }
+func (t *tx) reachesTenant(id dhruva.TenantID) bool { return t.reach.System || t.reach.Covers(id, "") }
 
 func (t *tx) Tenant(id dhruva.TenantID) (dhruva.Tenant, error) {
 	if !t.reachesTenant(id) {
@@ -61,17 +61,17 @@ func scanSpace(r scanner) (row dhruva.Space, err error) {
 }
 
 func (t *tx) Space(id dhruva.SpaceID) (dhruva.Space, error) {
-	if !t.space(id) {
+	if !t.reach.Holds(id) {
 		return absent[dhruva.Space]("space")
 	}
-	return one(t, "space", scanSpace, selectSpace, string(t.tenant), string(id))
+	return one(t, "space", scanSpace, selectSpace, string(t.reach.Tenant), string(id))
 }
 
 // coveredSpaces drops the spaces that the scopes do not cover.
 func (t *tx) coveredSpaces(rows []dhruva.Space, err error) ([]dhruva.Space, error) {
 	var out []dhruva.Space
 	for _, row := range rows {
-		if t.space(row.ID) {
+		if t.reach.Holds(row.ID) {
 			out = append(out, row)
 		}
 	}
@@ -79,11 +79,11 @@ func (t *tx) coveredSpaces(rows []dhruva.Space, err error) ([]dhruva.Space, erro
 }
 
 func (t *tx) SpacesNamed(name string) ([]dhruva.Space, error) {
-	return t.coveredSpaces(collect(t, "spaces", scanSpace, selectSpacesNamed, string(t.tenant), name))
+	return t.coveredSpaces(collect(t, "spaces", scanSpace, selectSpacesNamed, string(t.reach.Tenant), name))
 }
 
 func (t *tx) HomeSpace(p dhruva.PrincipalID) (dhruva.Space, error) {
-	rows, err := t.coveredSpaces(collect(t, "home space", scanSpace, selectHomes, string(t.tenant), string(p)))
+	rows, err := t.coveredSpaces(collect(t, "home space", scanSpace, selectHomes, string(t.reach.Tenant), string(p)))
 	if err != nil {
 		return dhruva.Space{}, err
 	}
@@ -94,12 +94,12 @@ func (t *tx) HomeSpace(p dhruva.PrincipalID) (dhruva.Space, error) {
 }
 
 func (t *tx) ListSpaces(p dhruva.Page) ([]dhruva.Space, error) {
-	if t.whole {
-		return collect(t, "spaces", scanSpace, selectLiveSpaces, string(t.tenant), p.After, p.Size())
+	if t.reach.Whole {
+		return collect(t, "spaces", scanSpace, selectLiveSpaces, string(t.reach.Tenant), p.After, p.Size())
 	}
 	return gather(t, "", p.Size(), func(a, b dhruva.Space) int { return cmp.Compare(a.ID, b.ID) },
 		func(id dhruva.SpaceID) ([]dhruva.Space, error) {
-			row, err := collect(t, "spaces", scanSpace, selectSpace, string(t.tenant), string(id))
+			row, err := collect(t, "spaces", scanSpace, selectSpace, string(t.reach.Tenant), string(id))
 			if err != nil || len(row) == 0 || row[0].Home || !row[0].DeletedAt.IsZero() || string(id) <= p.After {
 				return nil, err
 			}
@@ -111,7 +111,7 @@ func (t *tx) PutSpace(row dhruva.Space) error {
 	if err := row.Validate(); err != nil {
 		return invalid("space", err)
 	}
-	if err := t.allow("space", t.covers(row.Tenant, row.ID), 1); err != nil {
+	if err := t.allow("space", t.reach.Covers(row.Tenant, row.ID), 1); err != nil {
 		return err
 	}
 	_, err := t.exec("put space", upsertSpace, string(row.Tenant), string(row.ID), row.Name, row.Description,
@@ -125,10 +125,10 @@ func scanEpoch(r scanner) (row dhruva.Epoch, err error) {
 }
 
 func (t *tx) Epoch(id dhruva.SpaceID) (dhruva.Epoch, error) {
-	if !t.space(id) {
+	if !t.reach.Holds(id) {
 		return absent[dhruva.Epoch]("epoch")
 	}
-	rows, err := collect(t, "epoch", scanEpoch, selectEpoch, string(t.tenant), string(id))
+	rows, err := collect(t, "epoch", scanEpoch, selectEpoch, string(t.reach.Tenant), string(id))
 	if err != nil || len(rows) == 1 {
 		return append(rows, dhruva.Epoch{})[0], err
 	}
@@ -139,10 +139,10 @@ func (t *tx) PutEpoch(row dhruva.Epoch) error {
 	if err := row.Validate(); err != nil {
 		return invalid("epoch", err)
 	}
-	if err := t.allow("epoch", t.space(row.Space), 1); err != nil {
+	if err := t.allow("epoch", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put epoch", upsertEpoch, string(t.tenant), string(row.Space), row.Generation, row.Fence, row.ACLVersion)
+	_, err := t.exec("put epoch", upsertEpoch, string(t.reach.Tenant), string(row.Space), row.Generation, row.Fence, row.ACLVersion)
 	return err
 }
 
@@ -150,14 +150,14 @@ func (t *tx) AppendChange(id dhruva.SpaceID, c dhruva.Change) (int64, error) {
 	if err := c.Validate(); err != nil {
 		return 0, invalid("change", err)
 	}
-	if err := t.allow("change", t.space(id), 1); err != nil {
+	if err := t.allow("change", t.reach.Holds(id), 1); err != nil {
 		return 0, err
 	}
 	seq, err := one(t, "put change", func(r scanner) (n int64, err error) { return n, r.Scan(&n) },
-		raiseHead, string(t.tenant), string(id))
+		raiseHead, string(t.reach.Tenant), string(id))
 	if err != nil {
 		return 0, err
 	}
-	_, err = t.exec("put change", insertChange, string(t.tenant), string(id), seq, string(c.Kind), c.Ref, c.At.UnixMicro())
+	_, err = t.exec("put change", insertChange, string(t.reach.Tenant), string(id), seq, string(c.Kind), c.Ref, c.At.UnixMicro())
 	return seq, err
 }

@@ -33,7 +33,7 @@ func (t *tx) seen(session dhruva.SessionID, rows []dhruva.Turn, err error) ([]dh
 		if err != nil {
 			return nil, err
 		}
-		if t.space(home) {
+		if t.reach.Holds(home) {
 			row.Space = home
 			out = append(out, row)
 		}
@@ -42,7 +42,7 @@ func (t *tx) seen(session dhruva.SessionID, rows []dhruva.Turn, err error) ([]dh
 }
 
 func (t *tx) Turn(session dhruva.SessionID, seq int64) (dhruva.Turn, error) {
-	rows, err := collect(t, "turn", scanTurn, selectTurn, string(t.tenant), string(session), seq)
+	rows, err := collect(t, "turn", scanTurn, selectTurn, string(t.reach.Tenant), string(session), seq)
 	rows, err = t.seen(session, rows, err)
 	if err != nil {
 		return dhruva.Turn{}, err
@@ -57,13 +57,13 @@ func (t *tx) AppendTurn(row dhruva.Turn) error {
 	if err := row.Validate(); err != nil {
 		return invalid("turn", err)
 	}
-	covered := !t.dead && t.covers(row.Tenant, row.Space)
+	covered := !t.dead && t.reach.Covers(row.Tenant, row.Space)
 	if covered {
 		home, err := t.home(row.Session, row.Space)
 		if err != nil {
 			return err
 		}
-		covered = t.space(home)
+		covered = t.reach.Holds(home)
 	}
 	if err := t.allow("turn", covered, 1); err != nil {
 		return err
@@ -89,13 +89,13 @@ func (t *tx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
 		query = newestTurns
 	}
 	home, err := t.home(q.Session, "")
-	if err != nil || home != "" && !t.space(home) {
+	if err != nil || home != "" && !t.reach.Holds(home) {
 		return nil, err
 	}
 	if home == "" { // turns without a session stand where each was written: filter, then cut
 		limit = math.MaxInt64
 	}
-	rows, err := collect(t, "turns", scanTurn, query, string(t.tenant), string(q.Session), q.After, through, limit)
+	rows, err := collect(t, "turns", scanTurn, query, string(t.reach.Tenant), string(q.Session), q.After, through, limit)
 	rows, err = t.seen(q.Session, rows, err)
 	if q.Limit > 0 && len(rows) > q.Limit {
 		rows = rows[:q.Limit:q.Limit]

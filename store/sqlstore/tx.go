@@ -10,41 +10,9 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// reach is what a transaction's scopes cover.
-type reach struct {
-	tenant dhruva.TenantID // of the tenant and space scopes, "" when there are none
-	system bool
-	whole  bool             // a tenant scope is among them
-	within []dhruva.SpaceID // of the space scopes
-}
-
-func newReach(scopes []dhruva.Scope) reach {
-	var r reach
-	for _, s := range scopes {
-		switch s.Level() {
-		case dhruva.LevelSystem:
-			r.system = true
-		case dhruva.LevelTenant:
-			r.tenant, r.whole = s.Tenant(), true
-		case dhruva.LevelSpace:
-			r.tenant, r.within = s.Tenant(), append(r.within, s.Space())
-		}
-	}
-	return r
-}
-
-// covers reports whether a row of a space is reached; a row of the tenant as a
-// whole has no space.
-func (r reach) covers(t dhruva.TenantID, s dhruva.SpaceID) bool {
-	return t != "" && t == r.tenant && (r.whole || s != "" && slices.Contains(r.within, s))
-}
-
-// space is covers for the transaction's own tenant.
-func (r reach) space(s dhruva.SpaceID) bool { return r.covers(r.tenant, s) }
-
 // tx is one transaction. It is for one goroutine.
 type tx struct {
-	reach
+	reach    dhruva.Reach
 	ctx      context.Context
 	c        *conn
 	readOnly bool
@@ -58,11 +26,11 @@ type tx struct {
 }
 
 func newTx(ctx context.Context, c *conn, scopes []dhruva.Scope) *tx {
-	return &tx{reach: newReach(scopes), ctx: ctx, c: c, homes: map[dhruva.SessionID]dhruva.SpaceID{}}
+	return &tx{reach: dhruva.ReachOf(scopes), ctx: ctx, c: c, homes: map[dhruva.SessionID]dhruva.SpaceID{}}
 }
 
 // end makes a Tx that fn kept useless: it reaches nothing.
-func (t *tx) end() { t.dead, t.c, t.reach = true, nil, reach{} }
+func (t *tx) end() { t.dead, t.c, t.reach = true, nil, dhruva.Reach{} }
 
 // usable: a statement may run now.
 func (t *tx) usable(what string) error {
@@ -160,14 +128,14 @@ func drain[T any](t *tx, rows *sql.Rows, scan func(scanner) (T, error)) (out []T
 // gather reads a page of rows of one space, or of all that the scopes cover:
 // the whole tenant in one query, else space by space and merged.
 func gather[T any](t *tx, space dhruva.SpaceID, size int, compare func(a, b T) int, query func(dhruva.SpaceID) ([]T, error)) ([]T, error) {
-	if space != "" && !t.space(space) {
+	if space != "" && !t.reach.Holds(space) {
 		return nil, nil
 	}
-	if space != "" || t.whole {
+	if space != "" || t.reach.Whole {
 		return query(space)
 	}
 	var all []T
-	for _, s := range t.within {
+	for _, s := range t.reach.Within {
 		rows, err := query(s)
 		if err != nil {
 			return nil, err
