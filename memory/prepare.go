@@ -40,7 +40,8 @@ func (m *Memory) Prepare(ctx context.Context, in PrepareInput) (Prepared, error)
 	if mode == ModeOff {
 		return out, nil
 	}
-	return out, m.prepareInSpace(ctx, in, &out)
+	err = m.prepareInSpace(ctx, in, &out)
+	return out, err
 }
 
 func whyNoRecall(p dhruva.Principal, asked Mode) string {

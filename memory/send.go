@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -56,6 +57,7 @@ func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) er
 		Provider:  view.Provider, Model: view.Model, Receipt: &r,
 	})
 	if err != nil {
+		m.lost(ctx, r, err)
 		return SendResult{}, err
 	}
 	for _, t := range out.Turns {
@@ -97,6 +99,18 @@ func (m *Memory) failed(ctx context.Context, r dhruva.Receipt, cause error) {
 	m.finish(&r)
 	if err := m.Ledger.CloseReceipt(context.WithoutCancel(ctx), r); err != nil {
 		m.log(ctx, "receipt of a failed send could not be written", fmt.Errorf("%w (after %w)", err, cause))
+	}
+}
+
+// lost closes the receipt of an answer that could not be kept. After an unknown
+// outcome it is left as it is: the pair and its receipt may be there.
+func (m *Memory) lost(ctx context.Context, r dhruva.Receipt, cause error) {
+	if errors.Is(cause, dhruva.ErrUnavailable) {
+		return
+	}
+	r.Ingest = "dropped"
+	if err := m.Ledger.CloseReceipt(context.WithoutCancel(ctx), r); err != nil {
+		m.log(ctx, "receipt of an answer that was not kept could not be written", fmt.Errorf("%w (after %w)", err, cause))
 	}
 }
 

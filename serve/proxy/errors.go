@@ -90,6 +90,9 @@ func sentenceOf(err error) string {
 	for _, layer := range []string{"memory: ", "ledger: ", "auth: ", "credential: ", "wire: ", "invalid: "} {
 		text = strings.TrimPrefix(text, layer)
 	}
+	for _, kind := range []error{dhruva.ErrInvalid, dhruva.ErrTooLarge} { // said by the status
+		text = strings.TrimSuffix(text, ": "+kind.Error())
+	}
 	if text == "" {
 		return ""
 	}

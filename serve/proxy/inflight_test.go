@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"net/http"
@@ -151,23 +150,4 @@ func TestBodiesAreHeldWhole(t *testing.T) {
 			rt.Fatalf("%d bytes stay reserved", n)
 		}
 	})
-}
-
-// A body that is relayed as it comes may not stall either.
-func TestARelayedBodyThatStallsIsGivenUp(t *testing.T) {
-	r := newRig(t)
-	r.handler.config.Limits.BodyStall = 1
-	c := r.dial()
-	if _, err := io.WriteString(c, head("/v1/messages/count_tokens", 100)+`{"model":`); err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if code, _ := shaped(t, dhruva.DialectMessages, string(body)); err != nil || res.StatusCode != http.StatusRequestTimeout || code != "body_stalled" || !res.Close {
-		t.Errorf("%d %s, close %v, %v", res.StatusCode, body, res.Close, err)
-	}
 }

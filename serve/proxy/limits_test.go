@@ -30,24 +30,27 @@ func head(target string, length int) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", target, dhruvaKey, length)
 }
 
+// A body may not stall, whether it is read first or relayed as it comes.
 func TestABodyThatStallsIsGivenUp(t *testing.T) {
-	r := newRig(t)
-	r.handler.config.Limits.BodyStall = 1
-	c := r.dial()
-	if _, err := io.WriteString(c, head("/v1/messages", 100)+`{"model":`); err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if code, _ := shaped(t, dhruva.DialectMessages, string(body)); err != nil || res.StatusCode != http.StatusRequestTimeout || code != "body_stalled" || !res.Close {
-		t.Errorf("%d %s, close %v, %v", res.StatusCode, body, res.Close, err)
-	}
-	if len(r.provider.Requests()) != 0 {
-		t.Error("half a body reached the provider")
+	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
+		r := newRig(t)
+		r.handler.config.Limits.BodyStall = 1
+		c := r.dial()
+		if _, err := io.WriteString(c, head(path, 100)+`{"model":`); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if code, _ := shaped(t, dhruva.DialectMessages, string(body)); err != nil || res.StatusCode != http.StatusRequestTimeout || code != "body_stalled" || !res.Close {
+			t.Errorf("%s: %d %s, close %v, %v", path, res.StatusCode, body, res.Close, err)
+		}
+		if path == "/v1/messages" && len(r.provider.Requests()) != 0 {
+			t.Error("half a body reached the provider")
+		}
 	}
 }
 
