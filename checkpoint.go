@@ -1,6 +1,7 @@
 package dhruva
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -31,6 +32,9 @@ func (h Hash) Short() string {
 	}
 	return hex.EncodeToString(h[:])[:7]
 }
+
+// Compare orders hashes by their bytes.
+func (h Hash) Compare(o Hash) int { return bytes.Compare(h[:], o[:]) }
 
 // ParseHash reads 64 hexadecimal digits; "" is the absent hash.
 func ParseHash(s string) (Hash, error) {

@@ -26,4 +26,7 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 	// ErrTooLarge: the input exceeds a named limit.
 	ErrTooLarge = errors.New("too large")
+	// ErrCompacted: the changes after that number are no longer kept. The follower
+	// rebuilds from rows and goes on from the head it read with them.
+	ErrCompacted = errors.New("compacted")
 )

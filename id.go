@@ -33,6 +33,14 @@ type (
 	KeyID string
 	// PrincipalID names who acts: a user or a key.
 	PrincipalID string
+	// ReplayID names what a conversation was given once.
+	ReplayID string
+	// JobID names a piece of background work.
+	JobID string
+	// NodeID names a running process of the installation.
+	NodeID string
+	// LeafID names a leaf of the audit log: the id of what it attests.
+	LeafID string
 )
 
 // NewID mints a UUID version 7. It must be called outside a store's Update

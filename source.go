@@ -90,18 +90,6 @@ type Reference struct {
 	Item       ItemID
 }
 
-// Record is a fact extracted from a source span; it resolves to that source.
-type Record struct {
-	Space      SpaceID
-	Generation int64
-	ID         RecordID
-	Source     SourceID
-	Start, End int // byte offsets in the source's text
-	Kind       string
-	Extractor  string
-	CreatedAt  time.Time
-}
-
 // Tombstone blocks a source id in one generation.
 type Tombstone struct {
 	Space      SpaceID

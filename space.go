@@ -41,6 +41,8 @@ type Epoch struct {
 	Fence int64
 	// ACLVersion rises with every change of grants.
 	ACLVersion int64
-	// Head is the sequence number of the last Change of the space.
+	// Head is the sequence number of the last Change of the space, Tail that of
+	// the last one that was compacted away: the feed holds Tail+1 to Head.
 	Head int64
+	Tail int64
 }

@@ -37,9 +37,18 @@ type Store interface {
 	Update(ctx context.Context, scopes []Scope, fn func(Tx) error) error
 	// Changes yields the changes of a Space scope with Seq > after, gapless and
 	// in commit order, up to the head at the time of the call, then ends. An
-	// after beyond the head yields nothing. A failure is the last thing yielded;
-	// another scope is ErrInvalid. Nothing is locked while the consumer works.
+	// after beyond the head yields nothing; one below the space's Tail (0 counts
+	// as any number) is ErrCompacted when changes were compacted away. A failure
+	// is the last thing yielded; another scope is ErrInvalid. Nothing is locked
+	// while the consumer works.
 	Changes(ctx context.Context, s Scope, after int64) iter.Seq2[Change, error]
+	// Hints yields the scopes in which something was committed, by whatever
+	// process, from the beginning of the iteration on: some time after the
+	// commit, several commits of a scope perhaps as one. The system scope means
+	// that hints may have been missed and that everything may have changed; it
+	// is the first one yielded. A slow consumer misses no scope. It ends when ctx
+	// ends or the store is closed. A hint is where to look, never what happened.
+	Hints(ctx context.Context) iter.Seq[Scope]
 	Close() error
 }
 
@@ -75,8 +84,20 @@ type Tx interface {
 	CheckpointRows
 	BranchRows
 	SourceRows
+	RecordRows
+	VectorRows
+	ReplayRows
 	ReceiptRows
+	AuditRows
+	JobRows
+	CursorRows
+	IdempotencyRows
 	KeyRows
+	UserRows
+	GrantRows
+	ProviderRows
+	NodeRows
+	LeaseRows
 }
 
 // Page asks for at most Limit rows (0 means 100, at most 1000) after a cursor:
@@ -102,6 +123,9 @@ func (p Page) Size() int {
 // TenantRows are the tenants of the installation.
 type TenantRows interface {
 	Tenant(TenantID) (Tenant, error)
+	// ListTenants lists by id; it works in System scope only (elsewhere the list
+	// is empty).
+	ListTenants(Page) ([]Tenant, error)
 	// PutTenant inserts or replaces.
 	PutTenant(Tenant) error
 }
@@ -120,12 +144,16 @@ type SpaceRows interface {
 	PutSpace(Space) error
 	// Epoch of a space without one is {Generation: 1} with the rest zero.
 	Epoch(SpaceID) (Epoch, error)
-	// PutEpoch replaces generation, fence and ACL version; Head is the
-	// store's own and is left as it is.
+	// PutEpoch replaces generation, fence and ACL version; Head and Tail are the
+	// store's own and are left as they are.
 	PutEpoch(Epoch) error
 	// AppendChange gives the change the next sequence number of the space
 	// (Head + 1) and returns it.
 	AppendChange(SpaceID, Change) (int64, error)
+	// CompactChanges removes the changes up to and with a number, which becomes
+	// the Tail. It counts as that many rows; a number beyond the Head is
+	// ErrInvalid, one at or below the Tail does nothing.
+	CompactChanges(SpaceID, int64) error
 }
 
 // SessionQuery selects sessions by update time, newest first.
@@ -173,6 +201,9 @@ type TurnRows interface {
 	// AppendTurn inserts; an existing (session, seq) is ErrConflict.
 	AppendTurn(Turn) error
 	ListTurns(TurnQuery) ([]Turn, error)
+	// RedactTurn takes the text of a turn away for good: Content becomes empty
+	// and Redacted true, all else stays. An absent turn is ErrNotFound.
+	RedactTurn(SessionID, int64) error
 }
 
 // CheckpointQuery selects checkpoints of a space, newest first.
@@ -193,6 +224,10 @@ type CheckpointRows interface {
 	CheckpointsByPrefix(prefix string, limit int) ([]Checkpoint, error)
 	// PutCheckpoint inserts; an existing hash or id is ErrConflict.
 	PutCheckpoint(Checkpoint) error
+	// RedactItem takes text, attributes, cites and salt of an item away for good:
+	// it keeps id, kind and digest, and Redacted becomes true. An absent item is
+	// ErrNotFound.
+	RedactItem(Hash, ItemID) error
 	// ListCheckpoints lists in descending (CreatedAt, Hash).
 	ListCheckpoints(CheckpointQuery) ([]Checkpoint, error)
 }
@@ -234,6 +269,8 @@ type SourceRows interface {
 	DropReference(Reference) error
 	DropSource(SpaceID, int64, SourceID) error
 	Tombstone(SpaceID, int64, SourceID) (Tombstone, error)
+	// ListTombstones lists those of a generation by source id.
+	ListTombstones(SpaceID, int64, Page) ([]Tombstone, error)
 	// PutTombstone inserts or replaces.
 	PutTombstone(Tombstone) error
 }
@@ -243,6 +280,9 @@ type ReceiptQuery struct {
 	Space   SpaceID // "" means every space the scope covers
 	Session SessionID
 	Kind    string
+	State   string // "" means any
+	// Before, when set, selects those created before it.
+	Before time.Time
 	Page
 }
 
