@@ -40,17 +40,21 @@ type AuditRows interface {
 	// a place ErrInvalid.
 	PutLeaf(Leaf) error
 	// PendingLeaves lists leaves without a place, oldest (At, then ID) first, at
-	// most limit; in Tenant scope only (elsewhere the list is empty).
+	// most limit (none when that is not positive); in Tenant scope only (elsewhere
+	// the list is empty).
 	PendingLeaves(limit int) ([]Leaf, error)
-	// PlaceLeaf gives a pending leaf its place. A leaf that has one, or a place
-	// that is taken, is ErrConflict, an absent leaf ErrNotFound.
+	// PlaceLeaf gives a pending leaf its place, in Tenant scope only. A leaf that
+	// has one, or a place that is taken, is ErrConflict, an absent leaf
+	// ErrNotFound, a place below 1 ErrInvalid.
 	PlaceLeaf(LeafID, int64) error
 	// ListLeaves lists leaves with a place greater than after, in order, at most
-	// limit; in Tenant scope only (elsewhere the list is empty).
+	// limit (none when that is not positive); in Tenant scope only (elsewhere the
+	// list is empty).
 	ListLeaves(after int64, limit int) ([]Leaf, error)
-	// AuditHead of a log without one has size 0.
+	// AuditHead of a log without one is {Tenant: ...} with the rest zero; in
+	// Tenant scope only (elsewhere ErrNotFound).
 	AuditHead() (AuditHead, error)
-	// PutAuditHead replaces.
+	// PutAuditHead inserts or replaces, in Tenant scope only.
 	PutAuditHead(AuditHead) error
 }
 
@@ -59,7 +63,7 @@ func (l Leaf) Validate() error {
 	if l.Seq != 0 {
 		return fmt.Errorf("%w: leaf %s has place %d", ErrInvalid, l.ID, l.Seq)
 	}
-	return firstError(validKey("leaf", string(l.Tenant), string(l.ID), l.Kind), ValidText("leaf", string(l.Space)), validTime("leaf", l.At))
+	return firstError(validKey("leaf", string(l.Tenant), string(l.ID), l.Kind), validRef("leaf", string(l.Space)), validTime("leaf", l.At))
 }
 
 // Canonical is as said in row.go.

@@ -42,7 +42,7 @@ type GrantRows interface {
 // Validate is as said in row.go.
 func (g Grant) Validate() error {
 	return firstError(validKey("grant", string(g.Tenant), string(g.Principal), string(g.Role)),
-		ValidText("grant", string(g.Space), string(g.By)), validTime("grant", g.CreatedAt))
+		validRef("grant", string(g.Space)), ValidText("grant", string(g.By)), validTime("grant", g.CreatedAt))
 }
 
 // Canonical is as said in row.go.

@@ -44,10 +44,12 @@ type IdempotencyRows interface {
 	// PutIdempotency inserts; an existing (principal, route, key) is ErrConflict.
 	PutIdempotency(Idempotency) error
 	// SwapIdempotency replaces a call whose Fence still is the given one and that
-	// is not done, and is ErrConflict otherwise.
+	// is not done, and is ErrConflict otherwise, also when there is none.
 	SwapIdempotency(row Idempotency, fence int64) error
-	// ExpireIdempotency removes at most limit (positive) calls that expired
-	// before a time, and tells how many it did; it counts limit rows.
+	// ExpireIdempotency removes calls that expired before a time (to the
+	// microsecond), at most limit, the longest expired first (ExpiresAt, then
+	// principal, route, key), and tells how many it did. It counts limit rows,
+	// which must be positive.
 	ExpireIdempotency(before time.Time, limit int) (int, error)
 }
 

@@ -45,7 +45,7 @@ type Job struct {
 // JobClaim asks for due jobs: queued ones whose NotBefore has come, and leased
 // ones whose lease has ended.
 type JobClaim struct {
-	Kinds []string // nil means any
+	Kinds []string // none means any
 	Owner NodeID
 	Now   time.Time
 	Until time.Time // of the lease
@@ -63,27 +63,31 @@ type JobQuery struct {
 // JobRows are the jobs of the scope's spaces.
 type JobRows interface {
 	Job(JobID) (Job, error)
-	// PutJob inserts; an existing id, or one about the same, is ErrConflict.
+	// PutJob inserts; an existing id, or one about the same, is ErrConflict,
+	// whatever its state.
 	PutJob(Job) error
 	// ClaimJobs leases due jobs to an owner, the longest due first (NotBefore,
 	// then ID): State, Owner and LeaseUntil are set, Attempts and Fence rise by
-	// one, UpdatedAt is Now. Two claims at once never get the same job. It counts
-	// Limit rows, which must be positive.
+	// one, UpdatedAt is Now. They are answered in that order. Two claims at once
+	// never get the same job; one that waits for another's end may instead pass
+	// over its jobs and answer fewer. It counts Limit rows, which must be
+	// positive. A scope without a tenant is ErrDenied.
 	ClaimJobs(JobClaim) ([]Job, error)
 	// SwapJob replaces a job whose Fence still is the given one, and is
-	// ErrConflict otherwise. Tenant, space, kind, subject and generation of a job
-	// never change.
+	// ErrConflict otherwise, also when there is no such job. Tenant, space, kind,
+	// subject and generation of a job never change: other ones are ErrConflict.
 	SwapJob(j Job, fence int64) error
 	// ListJobs lists by id, of any state when the state is "".
 	ListJobs(JobQuery) ([]Job, error)
-	// DropJob removes a job. What is absent is left alone.
+	// DropJob removes a job. What is absent is left alone; a job of a space that
+	// is not covered is ErrDenied.
 	DropJob(JobID) error
 }
 
 // Validate is as said in row.go.
 func (j Job) Validate() error {
 	return firstError(validKey("job", string(j.Tenant), string(j.Space), string(j.ID), j.Kind, string(j.State)),
-		ValidText("job", j.Subject, j.Payload, string(j.Owner), j.Error),
+		validRef("job", j.Subject), ValidText("job", j.Payload, string(j.Owner), j.Error),
 		validTime("job", j.NotBefore, j.LeaseUntil, j.CreatedAt, j.UpdatedAt))
 }
 

@@ -23,7 +23,7 @@ type LeaseRows interface {
 
 // Validate is as said in row.go.
 func (l Lease) Validate() error {
-	return firstError(validKey("lease", l.Name), ValidText("lease", string(l.Tenant), string(l.Owner)), validTime("lease", l.Until))
+	return firstError(validKey("lease", l.Name), validRef("lease", string(l.Tenant)), ValidText("lease", string(l.Owner)), validTime("lease", l.Until))
 }
 
 // Canonical is as said in row.go.

@@ -46,7 +46,7 @@ type RecordRows interface {
 // Validate is as said in row.go.
 func (r Record) Validate() error {
 	return firstError(validKey("record", string(r.Tenant), string(r.Space), string(r.ID), string(r.Source)),
-		ValidText("record", r.Kind, r.Extractor, r.KID), validTime("record", r.EventTime, r.CreatedAt))
+		validRef("record", r.Kind), ValidText("record", r.Extractor, r.KID), validTime("record", r.EventTime, r.CreatedAt))
 }
 
 // Canonical is as said in row.go.

@@ -44,12 +44,11 @@ type Span struct {
 type ReplayRows interface {
 	Replay(SpaceID, ReplayID) (Replay, error)
 	// Replays returns the entries of a dialect that have this key, the newest
-	// (CreatedAt, then ID) first, at most limit.
+	// (CreatedAt, then ID) first, at most limit; none when that is not positive.
 	Replays(s SpaceID, d Dialect, key Hash, limit int) ([]Replay, error)
-	// ReplaysOf lists the entries that injected a source, by id.
+	// ReplaysOf lists the entries that injected a source, by id, each once.
 	ReplaysOf(SpaceID, SourceID, Page) ([]ReplayID, error)
-	// PutReplay inserts or replaces; it counts one more row for each key and each
-	// span.
+	// PutReplay inserts or replaces. It counts Rows of the canonical entry.
 	PutReplay(Replay) error
 	// DropReplay removes an entry with its keys. What is absent is left alone.
 	DropReplay(SpaceID, ReplayID) error
@@ -63,7 +62,7 @@ func (r Replay) Validate() error {
 		}
 	}
 	return firstError(validKey("replay", string(r.Tenant), string(r.Space), string(r.ID)),
-		ValidText("replay", string(r.Dialect), string(r.Session), string(r.Receipt)), validTime("replay", r.CreatedAt))
+		validRef("replay", string(r.Dialect)), ValidText("replay", string(r.Session), string(r.Receipt)), validTime("replay", r.CreatedAt))
 }
 
 // Canonical is as said in row.go; keys are sorted, each once.
@@ -75,5 +74,5 @@ func (r Replay) Canonical() Replay {
 	return r
 }
 
-// Rows is how many rows PutReplay counts.
+// Rows is how many rows an entry is: one more for each key and each span.
 func (r Replay) Rows() int { return 1 + len(r.Keys) + len(r.Evidence) }

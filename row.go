@@ -10,13 +10,20 @@ import (
 )
 
 // MaxUpdateRows is how many rows one Update may write before a store answers
-// ErrTooLarge. A checkpoint counts one more for each item; every other write
-// counts one. Long work is chunked.
+// ErrTooLarge. A write counts one unless its method says otherwise, and a
+// checkpoint one more for each item. A write that is refused as ErrConflict
+// counts, one that is ErrInvalid or ErrDenied does not. Long work is chunked.
 const MaxUpdateRows = 1000
+
+// MaxKeyBytes is how long a part of a key may be, and a text that rows are
+// found by (a name, an address, a kind). An index entry of a database is of
+// limited size, and the widest one holds five of them. A longer one is
+// ErrInvalid.
+const MaxKeyBytes = 512
 
 // SortScopes is the form in which a store takes the scopes of an Update:
 // sorted in Compare order, without duplicates. No scope, a space without a
-// tenant, and scopes of two tenants are ErrInvalid.
+// tenant, an id that no row can have, and scopes of two tenants are ErrInvalid.
 func SortScopes(scopes []Scope) ([]Scope, error) {
 	out := slices.Clone(scopes)
 	slices.SortFunc(out, Scope.Compare)
@@ -25,6 +32,9 @@ func SortScopes(scopes []Scope) ([]Scope, error) {
 	for _, s := range out {
 		if s.tenant == "" && s.space != "" {
 			return nil, fmt.Errorf("%w: space %s without a tenant", ErrInvalid, s.space)
+		}
+		if err := validRef("scope", string(s.tenant), string(s.space)); err != nil {
+			return nil, err
 		}
 		if tenant != "" && s.tenant != tenant {
 			return nil, fmt.Errorf("%w: scopes of two tenants", ErrInvalid)
@@ -40,8 +50,9 @@ func SortScopes(scopes []Scope) ([]Scope, error) {
 // Every row has two methods that all stores share, so that they cannot differ
 // in what they take and what they give back:
 //
-//   - Validate answers ErrInvalid for a row no store takes: an empty key, text
-//     that is not UTF-8 or holds NUL, a time outside the years 1 to 9999.
+//   - Validate answers ErrInvalid for a row no store takes: an empty key, one
+//     of more than MaxKeyBytes, text that is not UTF-8 or holds NUL, a time
+//     outside the years 1 to 9999.
 //   - Canonical is the row as a store gives it back: a deep copy, times in UTC
 //     to the microsecond, empty lists nil.
 
@@ -58,10 +69,21 @@ func ValidText(what string, texts ...string) error {
 	return nil
 }
 
-// validKey answers ErrInvalid when a part of a key is empty.
+// validKey answers ErrInvalid when a part of a key is empty or too long.
 func validKey(what string, parts ...string) error {
 	if slices.Contains(parts, "") {
 		return fmt.Errorf("%w: %s: empty key", ErrInvalid, what)
+	}
+	return validRef(what, parts...)
+}
+
+// validRef is validKey for what may be empty: a reference to a row that may not
+// be, a text that rows are found by.
+func validRef(what string, parts ...string) error {
+	for _, s := range parts {
+		if len(s) > MaxKeyBytes {
+			return fmt.Errorf("%w: %s: key of %d bytes, at most %d", ErrInvalid, what, len(s), MaxKeyBytes)
+		}
 	}
 	return ValidText(what, parts...)
 }
@@ -115,7 +137,7 @@ func (t Tenant) Canonical() Tenant {
 // Validate is as said above.
 func (s Space) Validate() error {
 	return firstError(validKey("space", string(s.Tenant), string(s.ID)),
-		ValidText("space", s.Name, s.Description, s.ProjectRoot, string(s.Owner)),
+		validRef("space", s.Name, string(s.Owner)), ValidText("space", s.Description, s.ProjectRoot),
 		validTime("space", s.CreatedAt, s.UpdatedAt, s.DeletedAt))
 }
 
@@ -146,7 +168,7 @@ func (s Session) Validate() error {
 		at = s.Mount.At
 	}
 	return firstError(validKey("session", string(s.Tenant), string(s.Space), string(s.ID)),
-		ValidText("session", string(s.Kind), s.Title, s.Provider, s.Model, s.Branch, string(s.ForkedSession), string(s.Owner)),
+		validRef("session", string(s.Kind)), ValidText("session", s.Title, s.Provider, s.Model, s.Branch, string(s.ForkedSession), string(s.Owner)),
 		validTime("session", s.CreatedAt, s.UpdatedAt, s.DeletedAt, at))
 }
 
@@ -192,7 +214,7 @@ func (c Checkpoint) Validate() error {
 		}
 	}
 	return firstError(validKey("checkpoint", string(c.Tenant), string(c.Space), string(c.ID)),
-		ValidText("checkpoint", c.Branch, c.Author, string(c.Window.Session)), validTime("checkpoint", c.CreatedAt))
+		validRef("checkpoint", c.Branch, string(c.Window.Session)), ValidText("checkpoint", c.Author), validTime("checkpoint", c.CreatedAt))
 }
 
 func (i Item) validate() error {
@@ -201,7 +223,7 @@ func (i Item) validate() error {
 			return err
 		}
 	}
-	return ValidText("item", string(i.ID), string(i.Kind), i.Text)
+	return firstError(validRef("item", string(i.ID)), ValidText("item", string(i.Kind), i.Text))
 }
 
 // Canonical is as said above.
@@ -233,7 +255,7 @@ func (b Branch) Canonical() Branch {
 // Validate is as said above.
 func (s Source) Validate() error {
 	return firstError(validKey("source", string(s.Tenant), string(s.Space), string(s.ID)),
-		ValidText("source", string(s.Class), string(s.State), s.HeldFor, string(s.Role), s.KID),
+		validRef("source", string(s.Class), string(s.State)), ValidText("source", s.HeldFor, string(s.Role), s.KID),
 		validTime("source", s.EventTime, s.CreatedAt))
 }
 
@@ -245,7 +267,7 @@ func (s Source) Canonical() Source {
 
 // Validate is as said above.
 func (r Reference) Validate() error {
-	return firstError(validKey("reference", string(r.Space), string(r.Source)), ValidText("reference", string(r.Session), string(r.Item)))
+	return firstError(validKey("reference", string(r.Space), string(r.Source)), validRef("reference", string(r.Session), string(r.Item)))
 }
 
 // Validate is as said above.
@@ -267,8 +289,9 @@ func (r Receipt) Validate() error {
 		}
 	}
 	return firstError(validKey("receipt", string(r.Tenant), string(r.ID)),
-		ValidText("receipt", string(r.Space), r.RequestID, string(r.Principal), string(r.Key), r.Kind, r.State, r.Path,
-			string(r.Dialect), r.Provider, r.Model, string(r.Session), r.ModeRequested, r.ModeEffective, string(r.Memory),
+		validRef("receipt", string(r.Space), string(r.Session), r.Kind, r.State),
+		ValidText("receipt", r.RequestID, string(r.Principal), string(r.Key), r.Path,
+			string(r.Dialect), r.Provider, r.Model, r.ModeRequested, r.ModeEffective, string(r.Memory),
 			string(r.Continuity), string(r.Recall.Status), string(r.Recall.Reason), r.Recall.Note, r.Ingest,
 			r.Tokens.UsageSource, r.Bytes.ClientBody, r.Bytes.ForwardedBody, r.Upstream.RequestID,
 			string(r.Upstream.Terminal), r.Upstream.Error),
@@ -297,8 +320,8 @@ func (r Receipt) Canonical() Receipt {
 
 // Validate is as said above; the hash is a key too.
 func (k Key) Validate() error {
-	if len(k.Hash) == 0 {
-		return fmt.Errorf("%w: key: empty hash", ErrInvalid)
+	if len(k.Hash) == 0 || len(k.Hash) > MaxKeyBytes {
+		return fmt.Errorf("%w: key: hash of %d bytes", ErrInvalid, len(k.Hash))
 	}
 	return firstError(validKey("key", string(k.Tenant), string(k.ID)),
 		ValidText("key", k.Name, k.Label, string(k.Space), k.Provider, string(k.Owner), string(k.Maker)),

@@ -28,26 +28,34 @@ import (
 //     through it would not be serialized with the tenant's own.
 //   - Values go in and come out by copy; times are kept to the microsecond, UTC.
 //   - A row that its Validate refuses (text that is not UTF-8 or holds NUL, an
-//     empty key) is ErrInvalid; a row comes back as its Canonical.
+//     empty key) is ErrInvalid, before all else; a row comes back as its
+//     Canonical. What a store does not look at: whether a kind, state or role is
+//     a known one, and whether rows refer to rows that exist.
+//   - Nothing is found by text that no row can hold: it is ErrNotFound, a list
+//     filtered by it or after it is empty, and dropping it does nothing.
 //   - An Update that writes more than MaxUpdateRows rows is ErrTooLarge, also
-//     when fn ignores that error.
+//     when fn ignores that error. The same holds for a write that fails as
+//     ErrUnavailable. Any other refusal spoils nothing: fn may go on.
+//   - An Update that waits for a lock gives up when its context ends.
 //   - Names are equal, and lists are ordered, by their bytes.
 type Store interface {
 	View(ctx context.Context, s Scope, fn func(Tx) error) error
 	Update(ctx context.Context, scopes []Scope, fn func(Tx) error) error
 	// Changes yields the changes of a Space scope with Seq > after, gapless and
 	// in commit order, up to the head at the time of the call, then ends. An
-	// after beyond the head yields nothing; one below the space's Tail (0 counts
-	// as any number) is ErrCompacted when changes were compacted away. A failure
-	// is the last thing yielded; another scope is ErrInvalid. Nothing is locked
-	// while the consumer works.
+	// after beyond the head yields nothing; one below the space's Tail is
+	// ErrCompacted, also 0 and less; so is a compaction that overtakes the
+	// consumer. A failure is the last thing yielded; another scope is ErrInvalid.
+	// Nothing is locked while the consumer works.
 	Changes(ctx context.Context, s Scope, after int64) iter.Seq2[Change, error]
 	// Hints yields the scopes in which something was committed, by whatever
 	// process, from the beginning of the iteration on: some time after the
 	// commit, several commits of a scope perhaps as one. The system scope means
 	// that hints may have been missed and that everything may have changed; it
-	// is the first one yielded. A slow consumer misses no scope. It ends when ctx
-	// ends or the store is closed. A hint is where to look, never what happened.
+	// is the first one yielded. Otherwise they are the scopes that the Updates
+	// named: a tenant scope stands for all spaces of the tenant. A slow consumer
+	// misses no scope. It ends when ctx ends or the store is closed. A hint is
+	// where to look, never what happened.
 	Hints(ctx context.Context) iter.Seq[Scope]
 	Close() error
 }
@@ -148,10 +156,10 @@ type SpaceRows interface {
 	// store's own and are left as they are.
 	PutEpoch(Epoch) error
 	// AppendChange gives the change the next sequence number of the space
-	// (Head + 1) and returns it.
+	// (Head + 1) and returns it. The space need not exist, but have an id.
 	AppendChange(SpaceID, Change) (int64, error)
 	// CompactChanges removes the changes up to and with a number, which becomes
-	// the Tail. It counts as that many rows; a number beyond the Head is
+	// the Tail. It counts as many rows as it removes; a number beyond the Head is
 	// ErrInvalid, one at or below the Tail does nothing.
 	CompactChanges(SpaceID, int64) error
 }
@@ -202,7 +210,8 @@ type TurnRows interface {
 	AppendTurn(Turn) error
 	ListTurns(TurnQuery) ([]Turn, error)
 	// RedactTurn takes the text of a turn away for good: Content becomes empty
-	// and Redacted true, all else stays. An absent turn is ErrNotFound.
+	// and Redacted true, all else stays. An absent turn is ErrNotFound, one in a
+	// space that is not covered ErrDenied.
 	RedactTurn(SessionID, int64) error
 }
 
@@ -226,7 +235,8 @@ type CheckpointRows interface {
 	PutCheckpoint(Checkpoint) error
 	// RedactItem takes text, attributes, cites and salt of an item away for good:
 	// it keeps id, kind and digest, and Redacted becomes true. An absent item is
-	// ErrNotFound.
+	// ErrNotFound, a checkpoint in a space that is not covered ErrDenied. It
+	// counts one row, also when several items have that id.
 	RedactItem(Hash, ItemID) error
 	// ListCheckpoints lists in descending (CreatedAt, Hash).
 	ListCheckpoints(CheckpointQuery) ([]Checkpoint, error)
@@ -281,7 +291,7 @@ type ReceiptQuery struct {
 	Session SessionID
 	Kind    string
 	State   string // "" means any
-	// Before, when set, selects those created before it.
+	// Before, when set, selects those created before it (to the microsecond).
 	Before time.Time
 	Page
 }

@@ -1,6 +1,9 @@
 package dhruva
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // User is a person of a tenant.
 type User struct {
@@ -23,9 +26,10 @@ type User struct {
 type UserRows interface {
 	User(PrincipalID) (User, error)
 	// UsersByEmail lists users of all tenants with exactly this address, by
-	// (Tenant, ID).
+	// (Tenant, ID). An empty address is nobody's.
 	UsersByEmail(string) ([]User, error)
-	// UserBySubject finds the one that signs in at an issuer as a subject.
+	// UserBySubject finds the one that signs in at an issuer as a subject; empty
+	// ones are nobody's.
 	UserBySubject(issuer, subject string) (User, error)
 	// PutUser inserts or replaces. An issuer and subject that are another user's,
 	// of whatever tenant, are ErrConflict.
@@ -36,10 +40,14 @@ type UserRows interface {
 	DropUser(PrincipalID) error
 }
 
-// Validate is as said in row.go.
+// Validate is as said in row.go; an issuer without a subject, or the reverse,
+// is refused.
 func (u User) Validate() error {
+	if (u.Issuer == "") != (u.Subject == "") {
+		return fmt.Errorf("%w: user: issuer without subject, or the reverse", ErrInvalid)
+	}
 	return firstError(validKey("user", string(u.Tenant), string(u.ID)),
-		ValidText("user", u.Name, u.Email, u.Password, u.Issuer, u.Subject), validTime("user", u.CreatedAt, u.UpdatedAt, u.DisabledAt))
+		validRef("user", u.Email, u.Issuer, u.Subject), ValidText("user", u.Name, u.Password), validTime("user", u.CreatedAt, u.UpdatedAt, u.DisabledAt))
 }
 
 // Canonical is as said in row.go.

@@ -21,12 +21,12 @@ type Vector struct {
 	CreatedAt  time.Time
 }
 
-// VectorQuery selects vectors of one model and generation, in (Source, Part)
+// VectorQuery selects vectors of one generation, in (Source, Model, Part)
 // order, of the sources after a source id.
 type VectorQuery struct {
 	Space      SpaceID
 	Generation int64
-	Model      string
+	Model      string   // "" means any
 	Source     SourceID // "" means any
 	Page                // After is a source id; Limit counts vectors, and the parts of a source are not torn
 }
