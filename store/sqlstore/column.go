@@ -34,6 +34,9 @@ func optional(t time.Time) any {
 	return t.UnixMicro()
 }
 
+// until is the least number of microseconds that a time before t cannot reach.
+func until(t time.Time) int64 { return t.Add(time.Microsecond - time.Nanosecond).UnixMicro() }
+
 // hash reads a hash column.
 type hash struct{ h *dhruva.Hash }
 
@@ -62,6 +65,22 @@ func flag(b bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+// boolean reads a flag; Postgres gives what SQLite gives, a number.
+type boolean struct{ b *bool }
+
+// Scan implements sql.Scanner.
+func (b boolean) Scan(v any) error {
+	switch v := v.(type) {
+	case int64:
+		*b.b = v != 0
+	case bool:
+		*b.b = v
+	default:
+		return fmt.Errorf("flag column holds %T", v)
+	}
+	return nil
 }
 
 // blob is the column form of bytes; nil is not NULL.

@@ -20,6 +20,9 @@ type dialect struct {
 	// begin opens a write transaction and takes its locks; beginRead opens a
 	// snapshot.
 	begin, beginRead string
+	// lockRows ends a SELECT whose rows are then written, so that another
+	// transaction passes over them; "" where writers are alone.
+	lockRows string
 	// classify maps a driver's error to ours, or returns it as it is.
 	classify func(error) error
 	// busy: the error says that another process holds a lock.
