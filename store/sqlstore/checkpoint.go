@@ -19,14 +19,16 @@ const (
 	selectCheckpointByID  = selectCheckpoints + " AND id = $2"
 	checkpointsPrefixed   = " AND hash >= $3 AND hash <= $4 ORDER BY hash LIMIT $5"
 	prefixedInSpace       = selectCheckpoints + " AND space = $2" + checkpointsPrefixed
-	prefixedInAll         = selectCheckpoints + " AND $2 = ''" + checkpointsPrefixed
-	recentCheckpoints     = " AND ($3 = '' OR branch = $3) AND ($4 = '' OR window_session = $4) AND (created_at, hash) < ($5, $6) ORDER BY created_at DESC, hash DESC LIMIT $7"
+	prefixedInAll         = selectCheckpoints + " AND CAST($2 AS TEXT) = ''" + checkpointsPrefixed
+	recentCheckpoints     = " AND (CAST($3 AS TEXT) = '' OR branch = $3) AND (CAST($4 AS TEXT) = '' OR window_session = $4) AND (created_at, hash) < ($5, $6) ORDER BY created_at DESC, hash DESC LIMIT $7"
 	recentInSpace         = selectCheckpoints + " AND space = $2" + recentCheckpoints
-	recentInAll           = selectCheckpoints + " AND $2 = ''" + recentCheckpoints
+	recentInAll           = selectCheckpoints + " AND CAST($2 AS TEXT) = ''" + recentCheckpoints
 	insertCheckpoint      = "INSERT INTO checkpoints (" + checkpointColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING"
 	itemColumns           = "id, kind, text, attrs, cites, salt, digest, redacted"
 	selectCheckpointItems = "SELECT " + itemColumns + " FROM checkpoint_items WHERE tenant = $1 AND space = $2 AND checkpoint = $3 ORDER BY ord"
 	insertCheckpointItem  = "INSERT INTO checkpoint_items (tenant, space, checkpoint, ord, " + itemColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+	redactCheckpointItem  = `UPDATE checkpoint_items SET text = '', attrs = 'null', cites = 'null', salt = $1, redacted = 1
+		WHERE tenant = $2 AND space = $3 AND checkpoint = $4 AND id = $5`
 
 	branchColumns  = "space, name, head, disposition, updated_at"
 	selectBranches = "SELECT " + branchColumns + " FROM branches WHERE tenant = $1 AND space = $2"
@@ -45,7 +47,7 @@ func scanCheckpoint(r scanner) (row dhruva.Checkpoint, err error) {
 
 func scanItem(r scanner) (row dhruva.Item, err error) {
 	var salt []byte
-	err = r.Scan(&row.ID, &row.Kind, &row.Text, document{&row.Attrs}, document{&row.Cites}, &salt, hash{&row.Digest}, &row.Redacted)
+	err = r.Scan(&row.ID, &row.Kind, &row.Text, document{&row.Attrs}, document{&row.Cites}, &salt, hash{&row.Digest}, boolean{&row.Redacted})
 	if err == nil && len(salt) != len(row.Salt) {
 		return row, fmt.Errorf("salt of %d bytes", len(salt))
 	}
@@ -144,6 +146,22 @@ func (t *tx) putItems(row dhruva.Checkpoint) error {
 		}
 	}
 	return nil
+}
+
+// RedactItem leaves id, kind and digest.
+func (t *tx) RedactItem(h dhruva.Hash, id dhruva.ItemID) error {
+	if err := t.allow("checkpoint item", t.reach.Tenant != "", 1); err != nil {
+		return err
+	}
+	row, err := t.Checkpoint(h)
+	if err != nil {
+		return err
+	}
+	n, err := t.exec("redact item", redactCheckpointItem, make([]byte, len(dhruva.Item{}.Salt)), string(row.Tenant), string(row.Space), digest(h), string(id))
+	if err == nil && n == 0 {
+		_, err = absent[dhruva.Item]("checkpoint item")
+	}
+	return err
 }
 
 // newestCheckpoint orders by descending (CreatedAt, Hash).

@@ -16,7 +16,7 @@ const (
 )
 
 func scanKey(r scanner) (row dhruva.Key, err error) {
-	return row, r.Scan(&row.Tenant, &row.ID, &row.Hash, &row.Name, &row.Label, &row.Test, document{&row.Scopes}, &row.Space,
+	return row, r.Scan(&row.Tenant, &row.ID, &row.Hash, &row.Name, &row.Label, boolean{&row.Test}, document{&row.Scopes}, &row.Space,
 		document{&row.Spaces}, &row.Provider, &row.Owner, &row.Maker, micros{&row.CreatedAt}, micros{&row.ExpiresAt}, micros{&row.RevokedAt})
 }
 

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -10,13 +11,16 @@ const (
 	selectReceipts = "SELECT doc FROM receipts WHERE tenant = $1"
 	selectReceipt  = selectReceipts + " AND id = $2"
 	receiptSpace   = "SELECT space FROM receipts WHERE tenant = $1 AND id = $2"
-	upsertReceipt  = `INSERT INTO receipts (tenant, id, space, session, kind, doc) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (tenant, id) DO UPDATE SET space = excluded.space, session = excluded.session,
-		kind = excluded.kind, doc = excluded.doc`
-	newestReceipts    = " AND ($4 = '' OR kind = $4) AND ($5 = '' OR id < $5) ORDER BY id DESC LIMIT $6"
-	receiptsOfAll     = selectReceipts + " AND $2 = '' AND $3 = ''" + newestReceipts
-	receiptsOfSpace   = selectReceipts + " AND space = $2 AND $3 = ''" + newestReceipts
-	receiptsOfSession = selectReceipts + " AND ($2 = '' OR space = $2) AND session = $3 AND session <> ''" + newestReceipts
+	upsertReceipt  = `INSERT INTO receipts (tenant, id, space, session, kind, state, created_at, doc) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (tenant, id) DO UPDATE SET space = excluded.space, session = excluded.session, kind = excluded.kind,
+		state = excluded.state, created_at = excluded.created_at, doc = excluded.doc`
+	newestReceipts = ` AND (CAST($4 AS TEXT) = '' OR kind = $4) AND (CAST($5 AS TEXT) = '' OR id < $5)
+		AND (CAST($6 AS TEXT) = '' OR state = $6) AND created_at < $7 ORDER BY id DESC LIMIT $8`
+	receiptsOfAll     = selectReceipts + " AND CAST($2 AS TEXT) = '' AND CAST($3 AS TEXT) = ''" + newestReceipts
+	receiptsOfSpace   = selectReceipts + " AND space = $2 AND CAST($3 AS TEXT) = ''" + newestReceipts
+	receiptsOfSession = selectReceipts + " AND (CAST($2 AS TEXT) = '' OR space = $2) AND session = $3 AND session <> ''" + newestReceipts
+	// Open ones are few, and have an index of their own.
+	openReceipts = selectReceipts + " AND (CAST($2 AS TEXT) = '' OR space = $2) AND (CAST($3 AS TEXT) = '' OR session = $3) AND state = 'open'" + newestReceipts
 )
 
 func scanReceipt(r scanner) (row dhruva.Receipt, err error) {
@@ -49,20 +53,27 @@ func (t *tx) PutReceipt(row dhruva.Receipt) error {
 		return err
 	}
 	row = row.Canonical()
-	_, err := t.exec("put receipt", upsertReceipt, string(row.Tenant), string(row.ID), string(row.Space), string(row.Session), row.Kind, asJSON(row))
+	_, err := t.exec("put receipt", upsertReceipt, string(row.Tenant), string(row.ID), string(row.Space), string(row.Session), row.Kind,
+		row.State, row.CreatedAt.UnixMicro(), asJSON(row))
 	return err
 }
 
 func (t *tx) ListReceipts(q dhruva.ReceiptQuery) ([]dhruva.Receipt, error) {
+	before := int64(math.MaxInt64)
+	if !q.Before.IsZero() {
+		before = until(q.Before)
+	}
 	newest := func(a, b dhruva.Receipt) int { return cmp.Compare(b.ID, a.ID) }
 	return gather(t, q.Space, q.Size(), newest, func(s dhruva.SpaceID) ([]dhruva.Receipt, error) {
 		query := receiptsOfSpace
 		switch {
+		case q.State == "open":
+			query = openReceipts
 		case q.Session != "":
 			query = receiptsOfSession
 		case s == "":
 			query = receiptsOfAll
 		}
-		return collect(t, "receipts", scanReceipt, query, string(t.reach.Tenant), string(s), string(q.Session), q.Kind, q.After, q.Size())
+		return collect(t, "receipts", scanReceipt, query, string(t.reach.Tenant), string(s), string(q.Session), q.Kind, q.After, q.State, before, q.Size())
 	})
 }

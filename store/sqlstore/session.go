@@ -14,9 +14,9 @@ const (
 	selectSessions  = "SELECT " + sessionColumns + " FROM sessions WHERE tenant = $1"
 	selectSession   = selectSessions + " AND id = $2"
 	selectHomeOf    = "SELECT space FROM sessions WHERE tenant = $1 AND id = $2"
-	recentSessions  = " AND ($3 = '' OR kind = $3) AND (updated_at, id) < ($4, $5) AND deleted_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $6"
+	recentSessions  = " AND (CAST($3 AS TEXT) = '' OR kind = $3) AND (updated_at, id) < ($4, $5) AND deleted_at IS NULL ORDER BY updated_at DESC, id DESC LIMIT $6"
 	sessionsInSpace = selectSessions + " AND space = $2" + recentSessions
-	sessionsInAll   = selectSessions + " AND $2 = ''" + recentSessions
+	sessionsInAll   = selectSessions + " AND CAST($2 AS TEXT) = ''" + recentSessions
 	upsertSession   = "INSERT INTO sessions (" + sessionColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
 		$11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
 		ON CONFLICT (tenant, id) DO UPDATE SET space = excluded.space, kind = excluded.kind, fresh = excluded.fresh,
@@ -37,7 +37,7 @@ const (
 func scanSession(r scanner) (row dhruva.Session, err error) {
 	var mount dhruva.Mount
 	var depth, base sql.NullInt64
-	err = r.Scan(&row.Tenant, &row.ID, &row.Space, &row.Kind, &row.Fresh, &row.Title, &row.Provider, &row.Model,
+	err = r.Scan(&row.Tenant, &row.ID, &row.Space, &row.Kind, boolean{&row.Fresh}, &row.Title, &row.Provider, &row.Model,
 		&row.Branch, hash{&row.Seeded}, hash{&row.ForkedFrom}, &row.ForkedSession, &row.ForkedSeq,
 		hash{&mount.Checkpoint}, &depth, &base, micros{&mount.At}, &row.LastSeq, &row.Owner,
 		micros{&row.CreatedAt}, micros{&row.UpdatedAt}, micros{&row.DeletedAt})

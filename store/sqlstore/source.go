@@ -6,7 +6,7 @@ const (
 	sourceColumns = "tenant, space, generation, id, class, state, held_for, role, digest, size, event_time, created_at, mac, kid"
 	selectSources = "SELECT " + sourceColumns + " FROM sources WHERE tenant = $1 AND space = $2 AND generation = $3"
 	selectSource  = selectSources + " AND id = $4"
-	listSources   = selectSources + " AND id > $4 AND ($5 = '' OR state = $5) AND ($6 = '' OR class = $6) ORDER BY id LIMIT $7"
+	listSources   = selectSources + " AND id > $4 AND (CAST($5 AS TEXT) = '' OR state = $5) AND (CAST($6 AS TEXT) = '' OR class = $6) ORDER BY id LIMIT $7"
 	countSources  = "SELECT count(*) FROM sources WHERE tenant = $1 AND space = $2 AND generation = $3"
 	upsertSource  = "INSERT INTO sources (" + sourceColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (tenant, space, generation, id) DO UPDATE SET class = excluded.class, state = excluded.state,
@@ -17,11 +17,13 @@ const (
 	ofSource         = " FROM source_references WHERE tenant = $1 AND space = $2 AND generation = $3 AND source = $4"
 	selectReferences = "SELECT " + referenceColumns + ofSource + " ORDER BY ord"
 	insertReference  = "INSERT INTO source_references (tenant, " + referenceColumns + `, ord)
-		SELECT $1, $2, $3, $4, $5, $6, $7, $8, coalesce(max(ord), 0) + 1` + ofSource + " ON CONFLICT DO NOTHING"
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, (SELECT coalesce(max(ord), 0) + 1` + ofSource + ")) ON CONFLICT DO NOTHING"
 	sourcesOfTurn = "SELECT DISTINCT source FROM source_references WHERE tenant = $1 AND space = $2 AND generation = $3 AND session = $4 AND seq = $5 ORDER BY source"
 
-	selectTombstone = "SELECT space, generation, source, state, created_at FROM tombstones WHERE tenant = $1 AND space = $2 AND generation = $3 AND source = $4"
-	upsertTombstone = `INSERT INTO tombstones (tenant, space, generation, source, state, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+	selectTombstones = "SELECT space, generation, source, state, created_at FROM tombstones WHERE tenant = $1 AND space = $2 AND generation = $3"
+	selectTombstone  = selectTombstones + " AND source = $4"
+	listTombstones   = selectTombstones + " AND source > $4 ORDER BY source LIMIT $5"
+	upsertTombstone  = `INSERT INTO tombstones (tenant, space, generation, source, state, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (tenant, space, generation, source) DO UPDATE SET state = excluded.state, created_at = excluded.created_at`
 )
 
@@ -105,9 +107,18 @@ func (t *tx) Tombstone(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.To
 	if !t.reach.Holds(s) {
 		return absent[dhruva.Tombstone]("tombstone")
 	}
-	return one(t, "tombstone", func(r scanner) (row dhruva.Tombstone, err error) {
-		return row, r.Scan(&row.Space, &row.Generation, &row.Source, &row.State, micros{&row.CreatedAt})
-	}, selectTombstone, string(t.reach.Tenant), string(s), g, string(id))
+	return one(t, "tombstone", scanTombstone, selectTombstone, string(t.reach.Tenant), string(s), g, string(id))
+}
+
+func scanTombstone(r scanner) (row dhruva.Tombstone, err error) {
+	return row, r.Scan(&row.Space, &row.Generation, &row.Source, &row.State, micros{&row.CreatedAt})
+}
+
+func (t *tx) ListTombstones(s dhruva.SpaceID, g int64, p dhruva.Page) ([]dhruva.Tombstone, error) {
+	if !t.reach.Holds(s) {
+		return nil, nil
+	}
+	return collect(t, "tombstones", scanTombstone, listTombstones, string(t.reach.Tenant), string(s), g, p.After, p.Size())
 }
 
 func (t *tx) PutTombstone(row dhruva.Tombstone) error {

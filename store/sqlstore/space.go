@@ -2,12 +2,14 @@ package sqlstore
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/dhruva-memory/dhruva"
 )
 
 const (
 	selectTenant = "SELECT id, name, kid, created_at FROM tenants WHERE id = $1"
+	listTenants  = "SELECT id, name, kid, created_at FROM tenants WHERE id > $1 ORDER BY id LIMIT $2"
 	upsertTenant = `INSERT INTO tenants (id, name, kid, created_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, kid = excluded.kid, created_at = excluded.created_at`
 
@@ -22,13 +24,15 @@ const (
 		project_root = excluded.project_root, owner = excluded.owner, home = excluded.home,
 		created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at`
 
-	selectEpoch = "SELECT space, generation, fence, acl_version, head FROM epochs WHERE tenant = $1 AND space = $2"
-	upsertEpoch = `INSERT INTO epochs (tenant, space, generation, fence, acl_version, head) VALUES ($1, $2, $3, $4, $5, 0)
+	selectEpoch = "SELECT space, generation, fence, acl_version, head, tail FROM epochs WHERE tenant = $1 AND space = $2"
+	upsertEpoch = `INSERT INTO epochs (tenant, space, generation, fence, acl_version, head, tail) VALUES ($1, $2, $3, $4, $5, 0, 0)
 		ON CONFLICT (tenant, space) DO UPDATE SET generation = excluded.generation, fence = excluded.fence,
 		acl_version = excluded.acl_version`
-	raiseHead = `INSERT INTO epochs (tenant, space, generation, fence, acl_version, head) VALUES ($1, $2, 1, 0, 0, 1)
+	raiseHead = `INSERT INTO epochs (tenant, space, generation, fence, acl_version, head, tail) VALUES ($1, $2, 1, 0, 0, 1, 0)
 		ON CONFLICT (tenant, space) DO UPDATE SET head = epochs.head + 1 RETURNING head`
-	insertChange = "INSERT INTO changes (tenant, space, seq, kind, ref, at) VALUES ($1, $2, $3, $4, $5, $6)"
+	insertChange  = "INSERT INTO changes (tenant, space, seq, kind, ref, at) VALUES ($1, $2, $3, $4, $5, $6)"
+	deleteChanges = "DELETE FROM changes WHERE tenant = $1 AND space = $2 AND seq <= $3"
+	raiseTail     = "UPDATE epochs SET tail = $1 WHERE tenant = $2 AND space = $3"
 )
 
 // reachesTenant: tenant rows are reached by System, and one's own by a Tenant
@@ -39,9 +43,18 @@ func (t *tx) Tenant(id dhruva.TenantID) (dhruva.Tenant, error) {
 	if !t.reachesTenant(id) {
 		return absent[dhruva.Tenant]("tenant")
 	}
-	return one(t, "tenant", func(r scanner) (row dhruva.Tenant, err error) {
-		return row, r.Scan(&row.ID, &row.Name, &row.KID, micros{&row.CreatedAt})
-	}, selectTenant, string(id))
+	return one(t, "tenant", scanTenant, selectTenant, string(id))
+}
+
+func scanTenant(r scanner) (row dhruva.Tenant, err error) {
+	return row, r.Scan(&row.ID, &row.Name, &row.KID, micros{&row.CreatedAt})
+}
+
+func (t *tx) ListTenants(p dhruva.Page) ([]dhruva.Tenant, error) {
+	if !t.reach.System {
+		return nil, nil
+	}
+	return collect(t, "tenants", scanTenant, listTenants, p.After, p.Size())
 }
 
 func (t *tx) PutTenant(row dhruva.Tenant) error {
@@ -56,7 +69,7 @@ func (t *tx) PutTenant(row dhruva.Tenant) error {
 }
 
 func scanSpace(r scanner) (row dhruva.Space, err error) {
-	return row, r.Scan(&row.Tenant, &row.ID, &row.Name, &row.Description, &row.ProjectRoot, &row.Owner, &row.Home,
+	return row, r.Scan(&row.Tenant, &row.ID, &row.Name, &row.Description, &row.ProjectRoot, &row.Owner, boolean{&row.Home},
 		micros{&row.CreatedAt}, micros{&row.UpdatedAt}, micros{&row.DeletedAt})
 }
 
@@ -121,7 +134,7 @@ func (t *tx) PutSpace(row dhruva.Space) error {
 }
 
 func scanEpoch(r scanner) (row dhruva.Epoch, err error) {
-	return row, r.Scan(&row.Space, &row.Generation, &row.Fence, &row.ACLVersion, &row.Head)
+	return row, r.Scan(&row.Space, &row.Generation, &row.Fence, &row.ACLVersion, &row.Head, &row.Tail)
 }
 
 func (t *tx) Epoch(id dhruva.SpaceID) (dhruva.Epoch, error) {
@@ -160,4 +173,29 @@ func (t *tx) AppendChange(id dhruva.SpaceID, c dhruva.Change) (int64, error) {
 	}
 	_, err = t.exec("put change", insertChange, string(t.reach.Tenant), string(id), seq, string(c.Kind), c.Ref, c.At.UnixMicro())
 	return seq, err
+}
+
+// CompactChanges counts the changes that go.
+func (t *tx) CompactChanges(id dhruva.SpaceID, through int64) error {
+	if err := t.allow("change", t.reach.Holds(id), 0); err != nil {
+		return err
+	}
+	e, err := t.Epoch(id)
+	if err != nil {
+		return err
+	}
+	if through > e.Head {
+		return invalid("change", fmt.Errorf("%w: change %d is beyond the head %d", dhruva.ErrInvalid, through, e.Head))
+	}
+	if through <= e.Tail {
+		return nil
+	}
+	if err := t.allow("change", true, int(through-e.Tail)); err != nil {
+		return err
+	}
+	if _, err := t.exec("drop changes", deleteChanges, string(t.reach.Tenant), string(id), through); err != nil {
+		return err
+	}
+	_, err = t.exec("put epoch", raiseTail, through, string(t.reach.Tenant), string(id))
+	return err
 }

@@ -16,11 +16,12 @@ const (
 	newestTurns = turnRange + " ORDER BY seq DESC LIMIT $5"
 	insertTurn  = "INSERT INTO turns (" + turnColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
 		$13, $14, $15, $16, $17) ON CONFLICT DO NOTHING`
+	redactTurn = "UPDATE turns SET content = '', redacted = 1 WHERE tenant = $1 AND session = $2 AND seq = $3"
 )
 
 func scanTurn(r scanner) (row dhruva.Turn, err error) {
 	return row, r.Scan(&row.Tenant, &row.Session, &row.Seq, &row.Space, &row.ID, &row.Parent, &row.BeganAfter, &row.Role,
-		&row.Speaker, &row.Content, &row.Provider, &row.Model, &row.Interim, &row.Truncated, &row.Backfill, &row.Redacted,
+		&row.Speaker, &row.Content, &row.Provider, &row.Model, boolean{&row.Interim}, boolean{&row.Truncated}, boolean{&row.Backfill}, boolean{&row.Redacted},
 		micros{&row.CreatedAt})
 }
 
@@ -101,4 +102,15 @@ func (t *tx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
 		rows = rows[:q.Limit:q.Limit]
 	}
 	return rows, err
+}
+
+func (t *tx) RedactTurn(session dhruva.SessionID, seq int64) error {
+	if err := t.allow("turn", t.reach.Tenant != "", 1); err != nil {
+		return err
+	}
+	if _, err := t.Turn(session, seq); err != nil {
+		return err
+	}
+	_, err := t.exec("redact turn", redactTurn, string(t.reach.Tenant), string(session), seq)
+	return err
 }
