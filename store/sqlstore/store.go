@@ -178,9 +178,10 @@ const (
 )
 
 // Changes yields the changes up to the head at the time of the call. No
-// connection is held while the consumer works.
+// connection is held while the consumer works; what is compacted away meanwhile
+// is ErrCompacted, too.
 func (s *Store) Changes(ctx context.Context, scope dhruva.Scope, after int64) iter.Seq2[dhruva.Change, error] {
-	head, err := s.head(ctx, scope)
+	head, err := s.head(ctx, scope, after)
 	return func(yield func(dhruva.Change, error) bool) {
 		for at := max(after, 0); err == nil && at < head; {
 			var chunk []dhruva.Change
@@ -204,20 +205,32 @@ func (s *Store) Changes(ctx context.Context, scope dhruva.Scope, after int64) it
 	}
 }
 
-func (s *Store) head(ctx context.Context, scope dhruva.Scope) (head int64, err error) {
+func (s *Store) head(ctx context.Context, scope dhruva.Scope, after int64) (head int64, err error) {
 	if scope.Level() != dhruva.LevelSpace {
 		return 0, fmt.Errorf("%w: changes of scope %s, want a space", dhruva.ErrInvalid, scope)
 	}
 	err = s.view(ctx, []dhruva.Scope{scope}, func(row dhruva.Tx) error {
-		e, err := row.Epoch(scope.Space())
+		e, err := kept(row, scope, after)
 		head = e.Head
 		return err
 	})
 	return head, err
 }
 
+// kept is the epoch of a space whose feed holds everything after a number.
+func kept(row dhruva.Tx, scope dhruva.Scope, after int64) (dhruva.Epoch, error) {
+	e, err := row.Epoch(scope.Space())
+	if err == nil && max(after, 0) < e.Tail {
+		err = fmt.Errorf("%w: the feed of %s begins after %d", dhruva.ErrCompacted, scope, e.Tail)
+	}
+	return e, err
+}
+
 func (s *Store) changes(ctx context.Context, scope dhruva.Scope, after, head int64) (out []dhruva.Change, err error) {
 	err = s.view(ctx, []dhruva.Scope{scope}, func(row dhruva.Tx) error {
+		if _, err := kept(row, scope, after); err != nil {
+			return err
+		}
 		out, err = collect(row.(*tx), "changes", scanChange, selectChanges, string(scope.Tenant()), string(scope.Space()), after, head, changesChunk)
 		return err
 	})
