@@ -50,8 +50,13 @@ type Receipt struct {
 	RequestID string      `json:"request_id,omitempty"`
 	Principal PrincipalID `json:"principal,omitempty"`
 	Key       KeyID       `json:"key_id,omitempty"`
-	// Kind is the act: proxy, send, recall, read, remember, commit, mount, fork.
+	// Node is the process that acted; "" for one that is not registered.
+	Node NodeID `json:"node,omitempty"`
+	// Kind is the act: proxy, send, recall, remember, or one of administration
+	// (leaf.go).
 	Kind string `json:"kind"`
+	// Subject is what the act was about, where no other field says it: an id.
+	Subject string `json:"subject,omitempty"`
 	// State is open, final or interrupted.
 	State    string    `json:"state"`
 	Path     string    `json:"path"` // hosted | local | mcp | api
