@@ -13,6 +13,7 @@ const (
 	PurposeProvenance   Purpose = "provenance"   // Source.MAC
 	PurposeBlock        Purpose = "block"        // tags of injected blocks
 	PurposeConversation Purpose = "conversation" // chains of human turns
+	PurposeIdempotency  Purpose = "idempotency"  // idempotency keys and the requests they were used for
 )
 
 // Keyring holds the installation's secret material and does the few things

@@ -48,6 +48,9 @@ func (l *Ledger) attach(ctx context.Context, p dhruva.Principal, at dhruva.Sessi
 		}
 		out.Space, out.Fresh, out.Mount, out.Branch = to, false, nil, dhruva.MainBranch
 		touch(&out, now)
+		if out.LastSeq > maxAttach {
+			more(tx)
+		}
 		if err := tx.PutSession(out); err != nil {
 			return err
 		}
@@ -58,6 +61,9 @@ func (l *Ledger) attach(ctx context.Context, p dhruva.Principal, at dhruva.Sessi
 	}
 	for after := int64(maxAttach); after < out.LastSeq; after += maxAttach {
 		err := l.both(ctx, p, from, to, func(tx dhruva.Tx) error {
+			if after+maxAttach < out.LastSeq {
+				more(tx)
+			}
 			return l.moveSources(tx, p, out, from, after, now)
 		})
 		if err != nil {

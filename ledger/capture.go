@@ -93,15 +93,17 @@ func (l *Ledger) captureExchange(ctx context.Context, p dhruva.Principal, in Cap
 		return Captured{}, err
 	}
 	for {
-		out, more := Captured{}, false
+		out, left := Captured{}, false
 		err := l.update(ctx, p, in.Space, func(tx dhruva.Tx) error {
 			if err := current(tx, in.Space, in.Generation); err != nil {
 				return err
 			}
-			out, more, err = c.store(tx)
+			if out, left, err = c.store(tx); left {
+				more(tx)
+			}
 			return err
 		})
-		if err != nil || !more {
+		if err != nil || !left {
 			return out, err
 		}
 		c.backfilled += out.Backfilled

@@ -180,6 +180,10 @@ func (i *importing) step(tx dhruva.Tx) (step, error) {
 	if isNew && err == nil {
 		err = tx.BindHint(i.in.Space, i.key, s.ID)
 	}
+	if len(rest) > 0 {
+		more(tx)
+	}
+	names(tx, MadeSession, string(s.ID)) // also when there was nothing new
 	return step{s.ID, wrote, s.LastSeq, rest}, err
 }
 

@@ -10,12 +10,17 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// Ledger is the write model over a store. Now and Limits are optional.
+// Ledger is the write model over a store. All but Store and Keys are optional.
 type Ledger struct {
 	Store  dhruva.Store
 	Keys   dhruva.Keyring
 	Now    func() time.Time // nil: time.Now
 	Limits Limits           // zero fields: the defaults
+	Upkeep Upkeep           // zero fields: the defaults
+	// Node is the process that the ledger is used in, as it is registered.
+	Node dhruva.NodeID
+	// Rand draws from [0, 1), to spread retries; nil: the system's randomness.
+	Rand func() float64
 }
 
 // New returns a ledger over a store.
@@ -44,6 +49,12 @@ type Limits struct {
 	History int
 	// ImportTurns bounds the turns of one imported conversation. Default 100,000.
 	ImportTurns int
+	// CallKept is how long a call with an idempotency key is remembered. Default
+	// 24 hours.
+	CallKept time.Duration
+	// CallTime is how long such a call may go on after each of its steps before it
+	// is taken for dead and may be run again. Default a minute.
+	CallTime time.Duration
 }
 
 // Fixed limits, in characters. They are part of the formats that clients see.
@@ -69,7 +80,20 @@ func (l *Ledger) limits() Limits {
 		}
 	}
 	out.Items = min(out.Items, 200)
+	if out.CallKept <= 0 {
+		out.CallKept = 24 * time.Hour
+	}
+	if out.CallTime <= 0 {
+		out.CallTime = time.Minute
+	}
 	return out
+}
+
+// over is the ledger over another store.
+func (l *Ledger) over(store dhruva.Store) *Ledger {
+	out := *l
+	out.Store = store
+	return &out
 }
 
 func (l *Ledger) now() time.Time {

@@ -77,9 +77,10 @@ func (l *Ledger) remember(ctx context.Context, p dhruva.Principal, in RememberIn
 			return err
 		}
 		var captured Captured
-		if out, captured, err = l.note(tx, p, n, draft, turn); err != nil || receipt == nil {
+		if out, captured, err = l.note(tx, p, n, draft, turn); err != nil {
 			return err
 		}
+		names(tx, MadeSource, sourceRef(out))
 		return settle(tx, receipt, CaptureInput{Generation: n.generation}, captured)
 	})
 	if err != nil {

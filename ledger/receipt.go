@@ -27,6 +27,7 @@ func (l *Ledger) OpenReceipt(ctx context.Context, r dhruva.Receipt) (dhruva.Rece
 	r = l.own(ctx, p, r)
 	r.State, r.FinishedAt = ReceiptOpen, time.Time{}
 	err = l.writeReceipt(ctx, p, r.Space, func(tx dhruva.Tx) error {
+		more(tx) // what it is about follows
 		if _, err := tx.Receipt(r.ID); !errors.Is(err, dhruva.ErrNotFound) {
 			return firstOf(err, fmt.Errorf("%w: receipt %s exists", dhruva.ErrConflict, r.ID))
 		}
@@ -45,6 +46,7 @@ func (l *Ledger) CloseReceipt(ctx context.Context, r dhruva.Receipt) error {
 	}
 	r = l.finished(ctx, p, r)
 	return wrap("close receipt", l.writeReceipt(ctx, p, r.Space, func(tx dhruva.Tx) error {
+		more(tx) // by itself it ends nothing: what succeeds closes its receipt in its own Update
 		return closeReceipt(tx, r)
 	}))
 }

@@ -29,6 +29,7 @@ func (l *Ledger) Release(ctx context.Context, space dhruva.SpaceID, id dhruva.So
 		if out, err = tx.Source(space, e.Generation, id); err != nil {
 			return notFound(err, "source", string(id))
 		}
+		names(tx, MadeSource, sourceRef(out))
 		if out.State == dhruva.SourceReady {
 			return nil
 		}

@@ -177,6 +177,8 @@ func (l *Ledger) DeleteSession(ctx context.Context, id dhruva.SessionID) error {
 		s, err := l.editSession(ctx, p, id, func(tx dhruva.Tx, s *dhruva.Session) error {
 			if s.LastSeq <= after+chunk {
 				s.DeletedAt = now
+			} else {
+				more(tx)
 			}
 			touch(s, now)
 			return withdraw(tx, *s, after, min(after+chunk, s.LastSeq), now)

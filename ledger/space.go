@@ -164,6 +164,7 @@ func (l *Ledger) EnsureSpace(ctx context.Context, name string) (dhruva.Space, er
 		return out, wrap("ensure space", err)
 	}
 	err = l.Store.Update(ctx, []dhruva.Scope{p.Scope()}, func(tx dhruva.Tx) error {
+		more(tx)
 		if out, err = findSpace(tx, p, name); !errors.Is(err, dhruva.ErrNotFound) {
 			return err
 		}
@@ -265,6 +266,7 @@ func (l *Ledger) home(ctx context.Context, p dhruva.Principal) (out dhruva.Space
 	fresh := dhruva.Space{Tenant: p.Tenant, ID: dhruva.SpaceID(dhruva.NewID()), Owner: p.ID, Home: true, CreatedAt: l.now()}
 	fresh.UpdatedAt = fresh.CreatedAt
 	err = l.Store.Update(ctx, []dhruva.Scope{p.Scope()}, func(tx dhruva.Tx) error {
+		more(tx)
 		if out, err = tx.HomeSpace(p.ID); !errors.Is(err, dhruva.ErrNotFound) {
 			return err
 		}
