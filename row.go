@@ -11,7 +11,7 @@ import (
 
 // MaxUpdateRows is how many rows one Update may write before a store answers
 // ErrTooLarge. A write counts one unless its method says otherwise, and a
-// checkpoint one more for each item. A write that is refused as ErrConflict
+// checkpoint one more for each item. A write that is ErrConflict or ErrNotFound
 // counts, one that is ErrInvalid or ErrDenied does not. Long work is chunked.
 const MaxUpdateRows = 1000
 

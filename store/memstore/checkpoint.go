@@ -59,6 +59,27 @@ func (t *tx) PutCheckpoint(row dhruva.Checkpoint) error {
 	return nil
 }
 
+// RedactItem puts another row in place of the one that others may be looking at.
+func (t *tx) RedactItem(h dhruva.Hash, id dhruva.ItemID) error {
+	key := hashKey{t.reach.Tenant, h}
+	row, ok := t.checkpoints[key]
+	if err := t.write("item", t.reach.Tenant != "" && (!ok || t.reach.Holds(row.Space)), 1); err != nil {
+		return err
+	}
+	row, found := row.Canonical(), false
+	for n, i := range row.Items {
+		if i.ID == id {
+			found, row.Items[n] = true, dhruva.Item{ID: i.ID, Kind: i.Kind, Digest: i.Digest, Redacted: true}
+		}
+	}
+	if !found {
+		_, err := absent[dhruva.Item]("item")
+		return err
+	}
+	put(t, t.checkpoints, key, row)
+	return nil
+}
+
 // newestCheckpoint orders by descending (CreatedAt, Hash).
 func newestCheckpoint(a, b dhruva.Checkpoint) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), byHash(b, a))

@@ -14,8 +14,7 @@
 //  4. A row is reached only through a scope that covers it; a turn, and what is
 //     said of it, is where its session is.
 //
-// It stores: tenants, spaces, epochs, changes, sessions, chains, hints, turns,
-// checkpoints, branches, sources, references, tombstones, receipts and keys.
+// It stores: the rows of every role of dhruva.Tx, and the changes of spaces.
 //
 // Concurrency: all methods of Store are safe for concurrent use. A Tx is for
 // one goroutine and is dead when its fn has returned.

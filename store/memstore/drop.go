@@ -56,8 +56,6 @@ func (t *tx) DropSource(s dhruva.SpaceID, g int64, id dhruva.SourceID) error {
 	for _, row := range t.references[t.source(s, g, id)] {
 		t.unrefer(row)
 	}
-	if rows := t.sources[t.generation(s, g)]; rows != nil {
-		remove(t, rows, id)
-	}
+	remove(t, t.sources[t.generation(s, g)], id)
 	return nil
 }

@@ -45,7 +45,7 @@ func (t *tx) PutKey(row dhruva.Key) error {
 func (t *tx) ListKeys(p dhruva.Page) ([]dhruva.Key, error) {
 	var out []dhruva.Key
 	for _, row := range t.keys {
-		if t.reach.Whole && row.Tenant == t.reach.Tenant && string(row.ID) > p.After {
+		if t.reach.Whole && row.Tenant == t.reach.Tenant && beyond(p.After, row.ID) {
 			out = append(out, row.Canonical())
 		}
 	}

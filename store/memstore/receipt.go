@@ -27,12 +27,18 @@ func (t *tx) PutReceipt(row dhruva.Receipt) error {
 	return nil
 }
 
+// earlier is the reverse of beyond.
+func earlier[ID ~string](after string, id ID) bool {
+	return string(id) < after && dhruva.ValidText("cursor", after) == nil
+}
+
 func (t *tx) ListReceipts(q dhruva.ReceiptQuery) ([]dhruva.Receipt, error) {
 	var out []dhruva.Receipt
 	for _, row := range t.receipts {
 		if t.reach.Covers(row.Tenant, row.Space) && (q.Space == "" || row.Space == q.Space) &&
 			(q.Session == "" || row.Session == q.Session) && (q.Kind == "" || row.Kind == q.Kind) &&
-			(q.After == "" || string(row.ID) < q.After) {
+			(q.State == "" || row.State == q.State) && (q.Before.IsZero() || row.CreatedAt.Before(dhruva.Micros(q.Before))) &&
+			(q.After == "" || earlier(q.After, row.ID)) {
 			out = append(out, row.Canonical())
 		}
 	}

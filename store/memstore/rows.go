@@ -45,6 +45,49 @@ type (
 		tenant dhruva.TenantID
 		id     dhruva.KeyID
 	}
+	vectorKey struct { // within a generation
+		source dhruva.SourceID
+		model  string
+		part   int
+	}
+	jobKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.JobID
+	}
+	subjectKey struct {
+		generationKey
+		kind, subject string
+	}
+	leafKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.LeafID
+	}
+	placeKey struct {
+		tenant dhruva.TenantID
+		seq    int64
+	}
+	callKey struct {
+		tenant    dhruva.TenantID
+		principal dhruva.PrincipalID
+		route     string
+		key       dhruva.Hash
+	}
+	userKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.PrincipalID
+	}
+	grantKey struct {
+		spaceKey
+		principal dhruva.PrincipalID
+	}
+	providerKey struct {
+		tenant dhruva.TenantID
+		name   string
+	}
+	leaseKey struct { // no tenant: the installation's
+		tenant dhruva.TenantID
+		name   string
+	}
 )
 
 // rows are the tables. Lists within a map are kept in the order that the
@@ -67,6 +110,21 @@ type rows struct {
 	receipts    map[receiptKey]dhruva.Receipt
 	keys        map[keyKey]dhruva.Key
 	keyHashes   map[string]keyKey
+	records     map[generationKey]map[dhruva.RecordID]dhruva.Record
+	vectors     map[generationKey]map[vectorKey]dhruva.Vector
+	replays     map[spaceKey]map[dhruva.ReplayID]dhruva.Replay
+	jobs        map[jobKey]dhruva.Job
+	subjects    map[subjectKey]dhruva.JobID
+	cursors     map[spaceKey]map[dhruva.NodeID]dhruva.Cursor
+	leaves      map[leafKey]dhruva.Leaf
+	places      map[placeKey]dhruva.LeafID
+	heads       map[dhruva.TenantID]dhruva.AuditHead
+	calls       map[callKey]dhruva.Idempotency
+	users       map[userKey]dhruva.User
+	grants      map[grantKey]dhruva.Grant
+	providers   map[providerKey]dhruva.ProviderConfig
+	nodes       map[dhruva.NodeID]dhruva.Node
+	leases      map[leaseKey]dhruva.Lease
 }
 
 func newRows() rows {
@@ -88,6 +146,21 @@ func newRows() rows {
 		receipts:    map[receiptKey]dhruva.Receipt{},
 		keys:        map[keyKey]dhruva.Key{},
 		keyHashes:   map[string]keyKey{},
+		records:     map[generationKey]map[dhruva.RecordID]dhruva.Record{},
+		vectors:     map[generationKey]map[vectorKey]dhruva.Vector{},
+		replays:     map[spaceKey]map[dhruva.ReplayID]dhruva.Replay{},
+		jobs:        map[jobKey]dhruva.Job{},
+		subjects:    map[subjectKey]dhruva.JobID{},
+		cursors:     map[spaceKey]map[dhruva.NodeID]dhruva.Cursor{},
+		leaves:      map[leafKey]dhruva.Leaf{},
+		places:      map[placeKey]dhruva.LeafID{},
+		heads:       map[dhruva.TenantID]dhruva.AuditHead{},
+		calls:       map[callKey]dhruva.Idempotency{},
+		users:       map[userKey]dhruva.User{},
+		grants:      map[grantKey]dhruva.Grant{},
+		providers:   map[providerKey]dhruva.ProviderConfig{},
+		nodes:       map[dhruva.NodeID]dhruva.Node{},
+		leases:      map[leaseKey]dhruva.Lease{},
 	}
 }
 

@@ -23,18 +23,14 @@ func (t *tx) PutSource(row dhruva.Source) error {
 	if err := t.write("source", t.reach.Covers(row.Tenant, row.Space), 1); err != nil {
 		return err
 	}
-	key := t.generation(row.Space, row.Generation)
-	if t.sources[key] == nil {
-		put(t, t.sources, key, map[dhruva.SourceID]dhruva.Source{})
-	}
-	put(t, t.sources[key], row.ID, row.Canonical())
+	put(t, within(t, t.sources, t.generation(row.Space, row.Generation)), row.ID, row.Canonical())
 	return nil
 }
 
 func (t *tx) ListSources(q dhruva.SourceQuery) ([]dhruva.Source, error) {
 	var out []dhruva.Source
 	for _, row := range t.sources[t.generation(q.Space, q.Generation)] {
-		if t.reach.Covers(row.Tenant, row.Space) && string(row.ID) > q.After &&
+		if t.reach.Covers(row.Tenant, row.Space) && beyond(q.After, row.ID) &&
 			(q.State == "" || row.State == q.State) && (q.Class == "" || row.Class == q.Class) {
 			out = append(out, row.Canonical())
 		}
@@ -93,6 +89,16 @@ func (t *tx) Tombstone(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.To
 		return absent[dhruva.Tombstone]("tombstone")
 	}
 	return row, nil
+}
+
+func (t *tx) ListTombstones(s dhruva.SpaceID, g int64, p dhruva.Page) ([]dhruva.Tombstone, error) {
+	var out []dhruva.Tombstone
+	for key, row := range t.tombstones {
+		if key.generationKey == t.generation(s, g) && t.reach.Holds(s) && beyond(p.After, row.Source) {
+			out = append(out, row)
+		}
+	}
+	return page(out, func(a, b dhruva.Tombstone) int { return cmp.Compare(a.Source, b.Source) }, p.Size()), nil
 }
 
 func (t *tx) PutTombstone(row dhruva.Tombstone) error {

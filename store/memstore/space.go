@@ -34,6 +34,17 @@ func (t *tx) PutTenant(row dhruva.Tenant) error {
 	return nil
 }
 
+// ListTenants is for the installation only.
+func (t *tx) ListTenants(p dhruva.Page) ([]dhruva.Tenant, error) {
+	var out []dhruva.Tenant
+	for _, row := range t.tenants {
+		if t.reach.System && beyond(p.After, row.ID) {
+			out = append(out, row)
+		}
+	}
+	return page(out, func(a, b dhruva.Tenant) int { return cmp.Compare(a.ID, b.ID) }, p.Size()), nil
+}
+
 func (t *tx) Space(id dhruva.SpaceID) (dhruva.Space, error) {
 	row, ok := t.spaces[t.in(id)]
 	if !ok || !t.reach.Holds(id) {
@@ -71,7 +82,7 @@ func (t *tx) HomeSpace(p dhruva.PrincipalID) (dhruva.Space, error) {
 }
 
 func (t *tx) ListSpaces(p dhruva.Page) ([]dhruva.Space, error) {
-	rows := t.liveSpaces(func(s dhruva.Space) bool { return !s.Home && string(s.ID) > p.After })
+	rows := t.liveSpaces(func(s dhruva.Space) bool { return !s.Home && beyond(p.After, s.ID) })
 	return page(rows, byID, p.Size()), nil
 }
 
@@ -84,45 +95,4 @@ func (t *tx) PutSpace(row dhruva.Space) error {
 	}
 	put(t, t.spaces, t.in(row.ID), row.Canonical())
 	return nil
-}
-
-func (t *tx) Epoch(id dhruva.SpaceID) (dhruva.Epoch, error) {
-	if !t.reach.Holds(id) {
-		return absent[dhruva.Epoch]("epoch")
-	}
-	return t.epoch(id), nil
-}
-
-func (t *tx) epoch(id dhruva.SpaceID) dhruva.Epoch {
-	if row, ok := t.epochs[t.in(id)]; ok {
-		return row
-	}
-	return dhruva.Epoch{Space: id, Generation: 1}
-}
-
-func (t *tx) PutEpoch(row dhruva.Epoch) error {
-	if err := row.Validate(); err != nil {
-		return invalid("epoch", err)
-	}
-	if err := t.write("epoch", t.reach.Holds(row.Space), 1); err != nil {
-		return err
-	}
-	row.Head = t.epoch(row.Space).Head
-	put(t, t.epochs, t.in(row.Space), row)
-	return nil
-}
-
-func (t *tx) AppendChange(id dhruva.SpaceID, c dhruva.Change) (int64, error) {
-	if err := c.Validate(); err != nil {
-		return 0, invalid("change", err)
-	}
-	if err := t.write("change", t.reach.Holds(id), 1); err != nil {
-		return 0, err
-	}
-	epoch := t.epoch(id)
-	epoch.Head++
-	c.Seq = epoch.Head
-	put(t, t.epochs, t.in(id), epoch)
-	put(t, t.changes, t.in(id), append(t.changes[t.in(id)], c.Canonical()))
-	return c.Seq, nil
 }

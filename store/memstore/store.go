@@ -12,15 +12,17 @@ import (
 
 // Store keeps rows in memory.
 type Store struct {
-	mu     sync.RWMutex
-	closed bool // under mu
-	rows   rows // under mu
+	turn     chan struct{} // held by the update that runs, or waits for mu
+	mu       sync.RWMutex
+	closed   bool // under mu
+	rows     rows // under mu
+	watchers watchers
 }
 
 var _ dhruva.Store = (*Store)(nil)
 
 // New returns an empty store.
-func New() *Store { return &Store{rows: newRows()} }
+func New() *Store { return &Store{turn: make(chan struct{}, 1), rows: newRows()} }
 
 // View runs fn over the present, which does not change while it runs.
 func (s *Store) View(ctx context.Context, scope dhruva.Scope, fn func(dhruva.Tx) error) error {
@@ -44,6 +46,12 @@ func (s *Store) Update(ctx context.Context, scopes []dhruva.Scope, fn func(dhruv
 	if err != nil {
 		return fmt.Errorf("memstore: update: %w", err)
 	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("memstore: update: %w", unavailable(ctx))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usable(ctx); err != nil {
@@ -64,6 +72,9 @@ func (s *Store) Update(ctx context.Context, scopes []dhruva.Scope, fn func(dhruv
 		return t.spoiled
 	}
 	keep = true
+	if t.written > 0 {
+		s.watchers.tell(scopes)
+	}
 	return nil
 }
 
@@ -88,7 +99,7 @@ func (s *Store) Changes(ctx context.Context, scope dhruva.Scope, after int64) it
 }
 
 func (s *Store) changesAfter(ctx context.Context, scope dhruva.Scope, after int64) ([]dhruva.Change, error) {
-	if scope.Level() != dhruva.LevelSpace {
+	if _, err := dhruva.SortScopes([]dhruva.Scope{scope}); err != nil || scope.Level() != dhruva.LevelSpace {
 		return nil, fmt.Errorf("%w: changes of scope %s, want a space", dhruva.ErrInvalid, scope)
 	}
 	s.mu.RLock()
@@ -96,8 +107,13 @@ func (s *Store) changesAfter(ctx context.Context, scope dhruva.Scope, after int6
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	all := s.rows.changes[spaceKey{scope.Tenant(), scope.Space()}]
-	return slices.Clone(all[min(max(after, 0), int64(len(all))):]), nil
+	key := spaceKey{scope.Tenant(), scope.Space()}
+	all, tail := s.rows.changes[key], s.rows.epochs[key].Tail
+	after = max(after, 0)
+	if after < tail {
+		return nil, fmt.Errorf("%w: the changes up to %d", dhruva.ErrCompacted, tail)
+	}
+	return slices.Clone(all[min(after-tail, int64(len(all))):]), nil
 }
 
 // Close forgets everything; later calls are ErrUnavailable. A second Close
@@ -106,6 +122,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed, s.rows = true, newRows()
+	s.watchers.close()
 	return nil
 }
 

@@ -59,6 +59,27 @@ func (t *tx) AppendTurn(row dhruva.Turn) error {
 	return nil
 }
 
+// RedactTurn replaces the list, since a turn in it is never changed in place.
+func (t *tx) RedactTurn(id dhruva.SessionID, seq int64) error {
+	key := sessionKey{t.reach.Tenant, id}
+	n, ok := findTurn(t.turns[key], seq)
+	covered := t.reach.Tenant != ""
+	if ok {
+		_, covered = t.turn(t.turns[key][n])
+	}
+	if err := t.write("turn", covered, 1); err != nil {
+		return err
+	}
+	if !ok {
+		_, err := absent[dhruva.Turn]("turn")
+		return err
+	}
+	rows := slices.Clone(t.turns[key])
+	rows[n].Content, rows[n].Redacted = "", true
+	put(t, t.turns, key, rows)
+	return nil
+}
+
 func (t *tx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
 	var out []dhruva.Turn
 	for _, row := range t.turns[sessionKey{t.reach.Tenant, q.Session}] {

@@ -9,7 +9,6 @@ import (
 
 // tx is one transaction. It is for one goroutine.
 type tx struct {
-	later
 	*rows
 	reach    dhruva.Reach
 	readOnly bool
@@ -58,6 +57,14 @@ func put[K comparable, V any](t *tx, table map[K]V, k K, v V) {
 	table[k] = v
 }
 
+// within is the inner table of a key, which is made when there is none.
+func within[K, I comparable, V any](t *tx, table map[K]map[I]V, k K) map[I]V {
+	if table[k] == nil {
+		put(t, table, k, map[I]V{})
+	}
+	return table[k]
+}
+
 func absent[V any](what string) (V, error) {
 	var zero V
 	return zero, fmt.Errorf("memstore: %s: %w", what, dhruva.ErrNotFound)
@@ -67,6 +74,12 @@ func invalid(what string, err error) error { return fmt.Errorf("memstore: put %s
 
 func conflict(what string) error {
 	return fmt.Errorf("memstore: put %s: %w", what, dhruva.ErrConflict)
+}
+
+// beyond reports whether an id comes after a cursor. Nothing comes after what
+// no id can be.
+func beyond[ID ~string](after string, id ID) bool {
+	return string(id) > after && dhruva.ValidText("cursor", after) == nil
 }
 
 // page sorts what was selected and cuts it to a page.

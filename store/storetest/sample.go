@@ -1,8 +1,8 @@
 package storetest
 
 import (
+	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
@@ -129,5 +129,17 @@ func awkward() []string {
 		"\u00e1", "\u00df", "ss", "\u4e2d", "\ufb03", "ffi", "\U0001F300", "\uffff", "10", "9", "09"}))
 }
 
-// huge is an id that no page of a database holds.
-var huge = strings.Repeat("0123456789abcdef", 1024)
+// huge is an id as long as one may be, but for one byte, of which no database
+// can make less.
+var huge = noise(dhruva.MaxKeyBytes-1, 1)
+
+// noise is a text of n letters and digits that does not compress, another one
+// for each seed.
+func noise(n int, seed uint64) string {
+	r := rand.New(rand.NewPCG(seed, seed))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"[r.IntN(64)]
+	}
+	return string(b)
+}
