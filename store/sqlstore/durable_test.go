@@ -1,125 +1,16 @@
 package sqlstore_test
 
 import (
-	"bufio"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/store/sqlstore"
-	"github.com/dhruva-memory/dhruva/store/storetest"
 )
-
-// holds wants everything acknowledged to be there, and every invariant.
-func holds(t *testing.T, s *sqlstore.Store, acknowledged []string) {
-	t.Helper()
-	ctx := context.Background()
-	err := s.View(ctx, shared, func(tx dhruva.Tx) error {
-		turns, err := tx.ListTurns(dhruva.TurnQuery{Session: "s"})
-		if err != nil {
-			return err
-		}
-		have := map[string]bool{}
-		for _, row := range turns {
-			have[row.Content] = true
-		}
-		for _, id := range acknowledged {
-			_, err1 := tx.Source("shared", 1, dhruva.SourceID(id))
-			_, err2 := tx.Receipt(dhruva.ReceiptID(id))
-			if !have[id] || err1 != nil || err2 != nil {
-				t.Errorf("%s was acknowledged: turn %v, source %v, receipt %v", id, have[id], err1, err2)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	if err := storetest.Check(ctx, s, shared); err != nil {
-		t.Error(err)
-	}
-	if err := s.Integrity(ctx); err != nil {
-		t.Error(err)
-	}
-}
-
-func lines(text string) []string { return strings.Fields(text) }
-
-// TestKilledProcessLosesNothingAcknowledged kills a writing process, again and
-// again, on one file.
-func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dhruva.db")
-	var acknowledged []string
-	for cycle := range *kills {
-		cmd := command(path, fmt.Sprint(cycle), 1_000_000)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		r := bufio.NewReader(out)
-		for range 40 + 37*cycle {
-			line, err := r.ReadString('\n')
-			if err != nil {
-				t.Fatalf("the child ended: %v", err)
-			}
-			acknowledged = append(acknowledged, lines(line)...)
-		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		rest, _ := io.ReadAll(r)
-		cmd.Wait()
-		acknowledged = append(acknowledged, lines(string(rest))...)
-		s := open(t, path, sqlstore.Options{})
-		holds(t, s, acknowledged)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("%d kills, %d acknowledged", *kills, len(acknowledged))
-}
-
-// TestTwoProcessesOnOneFile: their updates of one scope are serialized.
-func TestTwoProcessesOnOneFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dhruva.db")
-	const each = 15
-	var outs [2]strings.Builder
-	first, second := command(path, "p", each), command(path, "q", each)
-	first.Stdout, second.Stdout = &outs[0], &outs[1]
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s := open(t, path, sqlstore.Options{}) // and a third
-	for n := range each {
-		if err := noteOne(s, fmt.Sprint("here-", n)); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := first.Wait(); err != nil {
-		t.Error(err)
-	}
-	if err := second.Wait(); err != nil {
-		t.Error(err)
-	}
-	all := append(lines(outs[0].String()), lines(outs[1].String())...)
-	if len(all) != 2*childWriters*each {
-		t.Errorf("%d acknowledged, want %d", len(all), 2*childWriters*each)
-	}
-	holds(t, s, all)
-}
 
 // TestCloseWhileWriting: every update is either acknowledged and kept, or
 // ErrUnavailable.
@@ -129,8 +20,8 @@ func TestCloseWhileWriting(t *testing.T) {
 	var mu sync.Mutex
 	var acknowledged []string
 	var wg sync.WaitGroup
-	enough := make(chan struct{}, childWriters)
-	for w := range childWriters {
+	enough := make(chan struct{}, noteWriters)
+	for w := range noteWriters {
 		wg.Go(func() {
 			for n := 0; ; n++ {
 				id := fmt.Sprintf("%d-%d", w, n)
@@ -150,7 +41,7 @@ func TestCloseWhileWriting(t *testing.T) {
 			}
 		})
 	}
-	for range childWriters {
+	for range noteWriters {
 		<-enough
 	}
 	if err := s.Close(); err != nil {

@@ -1,34 +1,48 @@
 package sqlstore_test
 
 import (
+	"bufio"
 	"context"
-	"errors"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"strconv"
-	"sync"
+	"strings"
 	"testing"
 
-	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/store/sqlstore"
 )
 
-// The environment of a child: this test binary, run again to be another
-// process on a store.
-const (
-	childPath   = "DHRUVA_STORE_CHILD"
-	childPrefix = "DHRUVA_STORE_PREFIX"
-	childEach   = "DHRUVA_STORE_EACH"
-)
+// childTask is the variable that makes this test binary another process on a
+// store: its value is a task.
+const childTask = "DHRUVA_STORE_CHILD"
 
-var kills = flag.Int("kills", 3, "cycles of the kill test")
+// task is what such a process does.
+type task struct {
+	// Role is a key of roles; URL names the store.
+	Role, URL string
+	// Name begins the id of everything that the process writes.
+	Name string
+	Seed uint64
+	// Dir is where processes meet outside the store.
+	Dir string
+	// Spaces are written to; Updates is how many to make, 0: until it is killed.
+	Spaces  []string
+	Updates int
+}
+
+// roles are what a process can be told to do.
+var roles = map[string]func(context.Context, *sqlstore.Store, task) error{
+	"notes":    noteForever,
+	"together": workTogether,
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if path := os.Getenv(childPath); path != "" {
-		if err := child(path); err != nil {
+	if text := os.Getenv(childTask); text != "" {
+		if err := child(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -37,66 +51,91 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const childWriters = 8
-
-// command is a child that makes each captures with every writer.
-func command(path, prefix string, each int) *exec.Cmd {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childPath+"="+path, childPrefix+"="+prefix, childEach+"="+strconv.Itoa(each))
-	cmd.Stderr = os.Stderr
-	return cmd
-}
-
-func child(path string) error {
-	each, err := strconv.Atoi(os.Getenv(childEach))
+func child(text string) error {
+	var do task
+	if err := json.Unmarshal([]byte(text), &do); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	s, err := sqlstore.Open(ctx, do.URL, sqlstore.Options{})
 	if err != nil {
 		return err
 	}
-	s, err := sqlstore.Open(context.Background(), path, sqlstore.Options{})
+	if err := roles[do.Role](ctx, s, do); err != nil {
+		return fmt.Errorf("%s: %w", do.Name, err)
+	}
+	return s.Close()
+}
+
+// process is a running child. It reads lines and writes lines.
+type process struct {
+	*testing.T
+	task
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func spawn(t *testing.T, do task) *process {
+	t.Helper()
+	text, err := json.Marshal(do)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	return errors.Join(note(s, os.Getenv(childPrefix), each), s.Close())
-}
-
-// shared is the session that all writers of all processes append to.
-var shared = dhruva.SpaceScope("t1", "shared")
-
-// note makes captures with concurrent writers, each in a session of its own
-// and in the shared one, and prints the id of each when it is acknowledged.
-func note(s *sqlstore.Store, prefix string, each int) error {
-	errs := make([]error, childWriters)
-	var wg sync.WaitGroup
-	for w := range childWriters {
-		wg.Go(func() {
-			for n := 0; n < each && errs[w] == nil; n++ {
-				id := fmt.Sprintf("%s-%d-%d", prefix, w, n)
-				if errs[w] = noteOne(s, id); errs[w] == nil {
-					os.Stdout.WriteString(id + "\n") // one write: a line is whole or not there
-				}
-			}
-		})
+	p := &process{T: t, task: do, cmd: exec.Command(os.Args[0])}
+	p.cmd.Env = append(os.Environ(), childTask+"="+string(text))
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	p.out = bufio.NewReaderSize(out, 1<<20)
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.cmd.Process.Kill() }) // of one that has ended: nothing
+	return p
 }
 
-// noteOne appends a turn with the id to the shared session, with a source, its
-// reference, a change and a receipt.
-func noteOne(s *sqlstore.Store, id string) error {
-	return s.Update(context.Background(), []dhruva.Scope{shared}, func(tx dhruva.Tx) error {
-		row, err := tx.Session("s")
-		if errors.Is(err, dhruva.ErrNotFound) {
-			row = dhruva.Session{Tenant: "t1", Space: "shared", ID: "s"}
-		} else if err != nil {
-			return err
-		}
-		row.LastSeq++
-		_, change := tx.AppendChange("shared", dhruva.Change{Kind: dhruva.ChangeSource, Ref: id})
-		return errors.Join(change, tx.PutSession(row),
-			tx.AppendTurn(dhruva.Turn{Tenant: "t1", Space: "shared", Session: "s", Seq: row.LastSeq, ID: dhruva.TurnID(id), Content: id}),
-			tx.PutSource(dhruva.Source{Tenant: "t1", Space: "shared", Generation: 1, ID: dhruva.SourceID(id), State: dhruva.SourceReady}),
-			tx.AddReference(dhruva.Reference{Space: "shared", Generation: 1, Source: dhruva.SourceID(id), Session: "s", Seq: row.LastSeq}),
-			tx.PutReceipt(dhruva.Receipt{Tenant: "t1", Space: "shared", ID: dhruva.ReceiptID(id), Session: "s"}))
-	})
+// line is the next line of the child.
+func (p *process) line() string {
+	p.Helper()
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		p.Fatalf("%s ended: %v", p.Name, err)
+	}
+	return strings.TrimSpace(line)
 }
+
+func (p *process) tell(line string) {
+	p.Helper()
+	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
+		p.Fatalf("%s: %v", p.Name, err)
+	}
+}
+
+// kill ends the process without warning, and returns what it had still said.
+func (p *process) kill() []string {
+	p.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.Fatal(err)
+	}
+	rest, _ := io.ReadAll(p.out)
+	p.cmd.Wait() // says that it was killed
+	lines := strings.Split(string(rest), "\n")
+	return lines[:len(lines)-1] // the last one is empty, or not whole
+}
+
+// wait wants the process to end well.
+func (p *process) wait() {
+	p.Helper()
+	if err := p.cmd.Wait(); err != nil {
+		p.Errorf("%s: %v", p.Name, err)
+	}
+}
+
+// say prints a line in one write, so that it is whole or not there.
+func say(format string, args ...any) { fmt.Fprintf(os.Stdout, format+"\n", args...) }

@@ -1,0 +1,30 @@
+package sqlstore_test
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// engine is a kind of database that processes can share.
+type engine struct {
+	name   string
+	create func(*testing.T) database
+	// processes is how many work on one store together.
+	processes int
+}
+
+// database is an empty store that processes share.
+type database struct {
+	url string
+	// crash kills the database's own processes and starts it again; nil: it has
+	// none.
+	crash func()
+}
+
+func engines() []engine {
+	return []engine{{"sqlite", sqliteFile, 2}}
+}
+
+func sqliteFile(t *testing.T) database {
+	return database{url: filepath.Join(t.TempDir(), "dhruva.db")}
+}
