@@ -40,15 +40,16 @@ var table = []rule{
 	{"serve/api", []string{"memory", "ledger", "agents", "transcript", "auth", "serve/internal/edge", "client"}}, // the JSON shapes of the native API stand once, in client
 	{"serve", []string{"memory", "ledger", "agents", "transcript", "auth", "serve/internal/edge"}},
 	{"cmd", []string{anyOurs}},
-	{"bench", []string{anyOurs, "internal/testkit"}},
+	{"bench", []string{anyOurs, "internal/testkit", "internal/pgtest"}},
 	{"internal/recallbench", []string{"llm", "recall"}},
 	{"internal/testkit", nil},
+	{"internal/pgtest", nil},
 	{"internal/e2e", []string{anyOurs, "internal/testkit"}},
 	{"internal/arch", nil},
 }
 
 // testOnly are packages that no program is built of.
-var testOnly = []string{"internal/testkit", "internal/e2e", "internal/arch", "store/storetest"}
+var testOnly = []string{"internal/testkit", "internal/pgtest", "internal/e2e", "internal/arch", "store/storetest"}
 
 func ruleFor(path string) (rule, bool) {
 	if path == "." {
@@ -139,6 +140,7 @@ var confined = []struct {
 	{"math/rand", []string{"bench", "internal"}, "randomness is crypto/rand; a seeded one is given by the caller"},
 	{"database/sql", []string{"store", "bench"}, "SQL lives in the stores"},
 	{"modernc.org/sqlite", []string{"store", "bench"}, "the driver lives in the stores"},
+	{"github.com/jackc/pgx", []string{"store", "bench", "internal/pgtest"}, "the driver lives in the stores"},
 	{"github.com/danielgtaylor/huma", []string{"serve"}, "an edge's framework"},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"serve/mcpserver", "cmd", "bench"}, "an edge's protocol"},
 	{"github.com/spf13/cobra", []string{"cmd"}, "the command line's"},
