@@ -32,13 +32,13 @@ func (k *Keys) Authenticate(ctx context.Context, credential string) (dhruva.Prin
 		return dhruva.Principal{}, errNoKey
 	}
 	digest, now := [sha256.Size]byte(k.digest(credential)), k.now()
-	found, hit, epoch := k.cache.lookup(digest, now)
+	found, hit, epoch := k.first().cache.lookup(digest, now)
 	if !hit {
 		var err error
 		if found, err = k.find(ctx, digest[:], now); err != nil {
 			return dhruva.Principal{}, err
 		}
-		k.cache.keep(digest, found, now, epoch)
+		k.first().cache.keep(digest, found, now, epoch)
 	}
 	// The comparison is made again although the row was found by it: an index
 	// that compares otherwise must not decide who somebody is.

@@ -56,7 +56,7 @@ func (k *Keys) Bootstrap(ctx context.Context, dir string) error {
 		}
 		return installAdmin(tx, row)
 	})
-	k.cache.forget()
+	k.first().cache.forget()
 	if err != nil {
 		return fmt.Errorf("auth: bootstrap: %w", err)
 	}

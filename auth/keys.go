@@ -23,6 +23,20 @@ type Keys struct {
 	Now func() time.Time
 
 	cache cache
+	of    *Keys // whose cache counts; nil: its own
+}
+
+// Over is these keys over another store, such as one whose Updates carry more
+// than is written here. What is remembered of recent keys is shared.
+func (k *Keys) Over(s dhruva.Store) *Keys {
+	return &Keys{Store: s, Keyring: k.Keyring, Now: k.Now, of: k.first()}
+}
+
+func (k *Keys) first() *Keys {
+	if k.of != nil {
+		return k.of
+	}
+	return k
 }
 
 func (k *Keys) now() time.Time {
@@ -303,7 +317,7 @@ func (k *Keys) Revoke(ctx context.Context, id dhruva.KeyID) error {
 	}
 	err = k.Store.Update(ctx, []dhruva.Scope{p.Scope()}, func(tx dhruva.Tx) error { return revoke(tx, id, k.now()) })
 	// Also after a failure: the outcome of a failed commit is unknown.
-	k.cache.forget()
+	k.first().cache.forget()
 	if err != nil {
 		return fmt.Errorf("auth: revoke key: %w", err)
 	}
