@@ -49,6 +49,22 @@ type Memory struct {
 	Log       *slog.Logger     // nil: discards
 
 	captures captures
+	of       *Memory // whose captures count; nil: its own
+}
+
+// Over is this memory over another ledger, such as one that ledger.Once gives.
+// Captures that have begun are known to both.
+func (m *Memory) Over(l *ledger.Ledger) *Memory {
+	return &Memory{
+		Ledger: l, Recall: m.Recall, Keys: m.Keys, Providers: m.Providers, Limits: m.Limits, Now: m.Now, Log: m.Log, of: m.first(),
+	}
+}
+
+func (m *Memory) first() *Memory {
+	if m.of != nil {
+		return m.of
+	}
+	return m
 }
 
 // Provider is a model company as Send sees it.
@@ -157,12 +173,16 @@ type RememberInput struct {
 	SourceID  string
 	Authority string // "" or assistant | user (needs memory:attest)
 	Path      string
+	// IdempotencyKey names the call, so that it may be repeated; "" does not.
+	IdempotencyKey string `json:"-"`
 }
 
 // Remembered is the outcome of Remember.
 type Remembered struct {
 	Source  dhruva.Source
 	Receipt dhruva.ReceiptID
+	// Replayed: it was done before, by a call with the same idempotency key.
+	Replayed bool
 }
 
 // SendInput is one message to a model in a session.
@@ -213,7 +233,7 @@ type SendResult struct {
 // start later wait for it; the edge calls it before it ends the response, and
 // done when the capture has returned.
 func (m *Memory) Capturing(p Prepared) (done func()) {
-	return m.captures.begin(dhruva.SpaceScope(p.Receipt.Tenant, p.Space))
+	return m.first().captures.begin(dhruva.SpaceScope(p.Receipt.Tenant, p.Space))
 }
 
 func (m *Memory) now() time.Time {

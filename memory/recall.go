@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
-	"github.com/dhruva-memory/dhruva/ledger"
 	"github.com/dhruva-memory/dhruva/recall"
 )
 
@@ -54,7 +53,7 @@ func (m *Memory) RecallIn(ctx context.Context, in RecallInput) (dhruva.Recall, e
 	}
 	r := m.receipt(ctx, "recall", or(in.Path, "api"), sp.ID)
 	began := time.Now()
-	m.captures.wait(ctx, dhruva.SpaceScope(r.Tenant, sp.ID))
+	m.first().captures.wait(ctx, dhruva.SpaceScope(r.Tenant, sp.ID))
 	out, err := m.Recall.Recall(ctx, ask)
 	if err != nil {
 		return out, err
@@ -87,24 +86,6 @@ func (m *Memory) Read(ctx context.Context, tokens []string) ([]dhruva.ReadResult
 		return nil, fmt.Errorf("%w: give 1 to %d tokens", dhruva.ErrInvalid, most)
 	}
 	return m.Recall.Read(ctx, tokens)
-}
-
-// RememberIn stores a text outside a conversation and leaves a receipt.
-func (m *Memory) RememberIn(ctx context.Context, in RememberInput) (Remembered, error) {
-	sp, err := m.SpaceOf(ctx, in.Space)
-	if err != nil {
-		return Remembered{}, err
-	}
-	r := m.receipt(ctx, "remember", or(in.Path, "api"), sp.ID)
-	r.Ingest = "stored"
-	m.finish(&r)
-	src, err := m.Ledger.Remember(ctx, ledger.RememberInput{
-		Space: sp.ID, Text: in.Text, SourceID: dhruva.SourceID(in.SourceID), Authority: in.Authority, Receipt: &r,
-	})
-	if err != nil {
-		return Remembered{}, err
-	}
-	return Remembered{Source: src, Receipt: r.ID}, nil
 }
 
 // receipt begins the account of a request.
@@ -152,7 +133,7 @@ func (m *Memory) bounded(ctx context.Context, ask recall.Ask, limit time.Duratio
 			ch <- answer{err: err}
 			return
 		}
-		m.captures.wait(ctx, p.In(ask.Space))
+		m.first().captures.wait(ctx, p.In(ask.Space))
 		out, err := m.Recall.Recall(ctx, ask)
 		ch <- answer{out, err}
 	}()
