@@ -74,6 +74,26 @@ func (t *tx) exec(what, query string, args ...any) (int64, error) {
 	return n, t.spoil(what, err)
 }
 
+// drop deletes rows by key; those that are absent are no matter.
+func (t *tx) drop(what, query string, args ...any) error {
+	if !findable(args) {
+		return nil
+	}
+	_, err := t.exec("drop "+what, query, args...)
+	return err
+}
+
+// findable: no row holds a text that Validate refuses, and Postgres would not
+// even compare with it.
+func findable(args []any) bool {
+	for _, a := range args {
+		if s, ok := a.(string); ok && dhruva.ValidText("", s) != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // scanner is a row.
 type scanner interface{ Scan(...any) error }
 
@@ -92,7 +112,7 @@ func one[T any](t *tx, what string, scan func(scanner) (T, error), query string,
 
 // collect reads all rows.
 func collect[T any](t *tx, what string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	if err := t.usable(what); err != nil {
+	if err := t.usable(what); err != nil || !findable(args) {
 		return nil, err
 	}
 	rows, err := t.c.query(query, args...)
