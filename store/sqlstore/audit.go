@@ -55,11 +55,11 @@ func (t *tx) PendingLeaves(limit int) ([]dhruva.Leaf, error) {
 }
 
 func (t *tx) PlaceLeaf(id dhruva.LeafID, seq int64) error {
-	if err := t.allow("leaf", t.reach.Whole, 1); err != nil {
-		return err
-	}
 	if seq < 1 {
 		return invalid("leaf", fmt.Errorf("%w: place %d", dhruva.ErrInvalid, seq))
+	}
+	if err := t.allow("leaf", t.reach.Whole, 1); err != nil {
+		return err
 	}
 	n, err := t.exec("put leaf", placeLeaf, seq, string(t.reach.Tenant), string(id))
 	if err != nil || n > 0 {

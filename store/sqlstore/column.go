@@ -34,9 +34,6 @@ func optional(t time.Time) any {
 	return t.UnixMicro()
 }
 
-// until is the least number of microseconds that a time before t cannot reach.
-func until(t time.Time) int64 { return t.Add(time.Microsecond - time.Nanosecond).UnixMicro() }
-
 // hash reads a hash column.
 type hash struct{ h *dhruva.Hash }
 

@@ -33,6 +33,5 @@ func (t *tx) DropCursor(s dhruva.SpaceID, n dhruva.NodeID) error {
 	if err := t.allow("cursor", t.reach.Holds(s), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop cursor", deleteCursor, string(t.reach.Tenant), string(s), string(n))
-	return err
+	return t.drop("cursor", deleteCursor, string(t.reach.Tenant), string(s), string(n))
 }

@@ -15,18 +15,16 @@ func (t *tx) DropReference(row dhruva.Reference) error {
 	if err := t.allow("reference", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop reference", deleteReference, string(t.reach.Tenant), string(row.Space), row.Generation, string(row.Source),
+	return t.drop("reference", deleteReference, string(t.reach.Tenant), string(row.Space), row.Generation, string(row.Source),
 		string(row.Session), row.Seq, digest(row.Checkpoint), string(row.Item))
-	return err
 }
 
 func (t *tx) DropSource(s dhruva.SpaceID, g int64, id dhruva.SourceID) error {
 	if err := t.allow("source", t.reach.Holds(s), 1); err != nil {
 		return err
 	}
-	if _, err := t.exec("drop references", deleteReferences, string(t.reach.Tenant), string(s), g, string(id)); err != nil {
+	if err := t.drop("references", deleteReferences, string(t.reach.Tenant), string(s), g, string(id)); err != nil {
 		return err
 	}
-	_, err := t.exec("drop source", deleteSource, string(t.reach.Tenant), string(s), g, string(id))
-	return err
+	return t.drop("source", deleteSource, string(t.reach.Tenant), string(s), g, string(id))
 }

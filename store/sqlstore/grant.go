@@ -59,6 +59,5 @@ func (t *tx) DropGrant(s dhruva.SpaceID, p dhruva.PrincipalID) error {
 	if err := t.allow("grant", t.reach.Whole, 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop grant", deleteGrant, string(t.reach.Tenant), string(s), string(p))
-	return err
+	return t.drop("grant", deleteGrant, string(t.reach.Tenant), string(s), string(p))
 }

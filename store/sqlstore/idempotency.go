@@ -67,6 +67,6 @@ func (t *tx) ExpireIdempotency(before time.Time, limit int) (int, error) {
 	if err := t.allow("idempotency", t.reachesCalls(t.reach.Tenant), limit); err != nil {
 		return 0, err
 	}
-	n, err := t.exec("expire idempotency", expireCalls, string(t.reach.Tenant), until(before), limit)
+	n, err := t.exec("expire idempotency", expireCalls, string(t.reach.Tenant), before.UnixMicro(), limit)
 	return int(n), err
 }

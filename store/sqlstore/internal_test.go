@@ -283,31 +283,6 @@ func TestParametersAppearInOrder(t *testing.T) {
 	}
 }
 
-// TestEveryStatementUsesAnIndex: no lookup or list reads a whole table.
-func TestEveryStatementUsesAnIndex(t *testing.T) {
-	s := openTest(t, ":memory:")
-	for name, text := range statements(t) {
-		if !strings.HasPrefix(text, "SELECT") || !strings.Contains(text, "$1") {
-			continue
-		}
-		err := s.View(context.Background(), dhruva.SystemScope(), func(row dhruva.Tx) error {
-			steps, err := collect(row.(*tx), "plan", func(r scanner) (detail string, err error) {
-				var id, parent, unused int
-				return detail, r.Scan(&id, &parent, &unused, &detail)
-			}, "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "$"))...)
-			for _, step := range steps {
-				if strings.HasPrefix(step, "SCAN") && step != "SCAN CONSTANT ROW" {
-					t.Errorf("%s: %s", name, step)
-				}
-			}
-			return err
-		})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // TestNoBuiltSQL: nothing formats text into SQL.
 func TestNoBuiltSQL(t *testing.T) {
 	sprintf := regexp.MustCompile(`Sprintf\("[^"]*\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE)\b`)

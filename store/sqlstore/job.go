@@ -175,6 +175,5 @@ func (t *tx) DropJob(id dhruva.JobID) error {
 	if err := t.allow("job", covered, 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop job", deleteJob, string(t.reach.Tenant), string(id))
-	return err
+	return t.drop("job", deleteJob, string(t.reach.Tenant), string(id))
 }

@@ -48,6 +48,5 @@ func (t *tx) DropNode(id dhruva.NodeID) error {
 	if err := t.allow("node", t.reach.System, 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop node", deleteNode, installation, string(id))
-	return err
+	return t.drop("node", deleteNode, installation, string(id))
 }

@@ -54,6 +54,5 @@ func (t *tx) DropProvider(name string) error {
 	if err := t.allow("provider", t.reach.Whole, 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop provider", deleteProvider, string(t.reach.Tenant), name)
-	return err
+	return t.drop("provider", deleteProvider, string(t.reach.Tenant), name)
 }

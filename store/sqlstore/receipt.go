@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"cmp"
 	"math"
+	"strings"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -14,7 +15,7 @@ const (
 	upsertReceipt  = `INSERT INTO receipts (tenant, id, space, session, kind, state, created_at, doc) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (tenant, id) DO UPDATE SET space = excluded.space, session = excluded.session, kind = excluded.kind,
 		state = excluded.state, created_at = excluded.created_at, doc = excluded.doc`
-	newestReceipts = ` AND (CAST($4 AS TEXT) = '' OR kind = $4) AND (CAST($5 AS TEXT) = '' OR id < $5)
+	newestReceipts = ` AND (CAST($4 AS TEXT) = '' OR kind = $4) AND id < $5
 		AND (CAST($6 AS TEXT) = '' OR state = $6) AND created_at < $7 ORDER BY id DESC LIMIT $8`
 	receiptsOfAll     = selectReceipts + " AND CAST($2 AS TEXT) = '' AND CAST($3 AS TEXT) = ''" + newestReceipts
 	receiptsOfSpace   = selectReceipts + " AND space = $2 AND CAST($3 AS TEXT) = ''" + newestReceipts
@@ -22,6 +23,9 @@ const (
 	// Open ones are few, and have an index of their own.
 	openReceipts = selectReceipts + " AND (CAST($2 AS TEXT) = '' OR space = $2) AND (CAST($3 AS TEXT) = '' OR session = $3) AND state = 'open'" + newestReceipts
 )
+
+// beyond is greater than every id.
+var beyond = strings.Repeat("\U0010ffff", dhruva.MaxKeyBytes/4+1)
 
 func scanReceipt(r scanner) (row dhruva.Receipt, err error) {
 	err = r.Scan(document{&row})
@@ -59,9 +63,9 @@ func (t *tx) PutReceipt(row dhruva.Receipt) error {
 }
 
 func (t *tx) ListReceipts(q dhruva.ReceiptQuery) ([]dhruva.Receipt, error) {
-	before := int64(math.MaxInt64)
+	id, before := cmp.Or(q.After, beyond), int64(math.MaxInt64)
 	if !q.Before.IsZero() {
-		before = until(q.Before)
+		before = q.Before.UnixMicro()
 	}
 	newest := func(a, b dhruva.Receipt) int { return cmp.Compare(b.ID, a.ID) }
 	return gather(t, q.Space, q.Size(), newest, func(s dhruva.SpaceID) ([]dhruva.Receipt, error) {
@@ -74,6 +78,6 @@ func (t *tx) ListReceipts(q dhruva.ReceiptQuery) ([]dhruva.Receipt, error) {
 		case s == "":
 			query = receiptsOfAll
 		}
-		return collect(t, "receipts", scanReceipt, query, string(t.reach.Tenant), string(s), string(q.Session), q.Kind, q.After, q.State, before, q.Size())
+		return collect(t, "receipts", scanReceipt, query, string(t.reach.Tenant), string(s), string(q.Session), q.Kind, id, q.State, before, q.Size())
 	})
 }

@@ -61,6 +61,5 @@ func (t *tx) DropRecords(s dhruva.SpaceID, g int64, id dhruva.SourceID) error {
 	if err := t.allow("record", t.reach.Holds(s), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop records", deleteRecords, string(t.reach.Tenant), string(s), g, string(id))
-	return err
+	return t.drop("records", deleteRecords, string(t.reach.Tenant), string(s), g, string(id))
 }

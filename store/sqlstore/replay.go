@@ -102,7 +102,7 @@ func (t *tx) putWays(row dhruva.Replay) error {
 // forgetWays removes them.
 func (t *tx) forgetWays(s dhruva.SpaceID, id dhruva.ReplayID) error {
 	for _, query := range []string{deleteReplayKeys, deleteReplaySources} {
-		if _, err := t.exec("drop replay", query, string(t.reach.Tenant), string(s), string(id)); err != nil {
+		if err := t.drop("replay", query, string(t.reach.Tenant), string(s), string(id)); err != nil {
 			return err
 		}
 	}
@@ -116,6 +116,5 @@ func (t *tx) DropReplay(s dhruva.SpaceID, id dhruva.ReplayID) error {
 	if err := t.forgetWays(s, id); err != nil {
 		return err
 	}
-	_, err := t.exec("drop replay", deleteReplay, string(t.reach.Tenant), string(s), string(id))
-	return err
+	return t.drop("replay", deleteReplay, string(t.reach.Tenant), string(s), string(id))
 }

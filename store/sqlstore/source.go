@@ -6,9 +6,13 @@ const (
 	sourceColumns = "tenant, space, generation, id, class, state, held_for, role, digest, size, event_time, created_at, mac, kid"
 	selectSources = "SELECT " + sourceColumns + " FROM sources WHERE tenant = $1 AND space = $2 AND generation = $3"
 	selectSource  = selectSources + " AND id = $4"
-	listSources   = selectSources + " AND id > $4 AND (CAST($5 AS TEXT) = '' OR state = $5) AND (CAST($6 AS TEXT) = '' OR class = $6) ORDER BY id LIMIT $7"
-	countSources  = "SELECT count(*) FROM sources WHERE tenant = $1 AND space = $2 AND generation = $3"
-	upsertSource  = "INSERT INTO sources (" + sourceColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+	sourcesByID   = " AND (CAST($6 AS TEXT) = '' OR class = $6) ORDER BY id LIMIT $7"
+	listSources   = selectSources + " AND id > $4 AND (CAST($5 AS TEXT) = '' OR state = $5)" + sourcesByID
+	// Those that are not ready are few, and have an index of their own.
+	notReadySources = selectSources + ` AND id IN (SELECT id FROM sources WHERE tenant = $1 AND space = $2 AND generation = $3
+		AND id > $4 AND state = $5 AND state <> 'ready')` + sourcesByID
+	countSources = "SELECT count(*) FROM sources WHERE tenant = $1 AND space = $2 AND generation = $3"
+	upsertSource = "INSERT INTO sources (" + sourceColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (tenant, space, generation, id) DO UPDATE SET class = excluded.class, state = excluded.state,
 		held_for = excluded.held_for, role = excluded.role, digest = excluded.digest, size = excluded.size,
 		event_time = excluded.event_time, created_at = excluded.created_at, mac = excluded.mac, kid = excluded.kid`
@@ -60,7 +64,11 @@ func (t *tx) ListSources(q dhruva.SourceQuery) ([]dhruva.Source, error) {
 	if !t.reach.Holds(q.Space) {
 		return nil, nil
 	}
-	return collect(t, "sources", scanSource, listSources, string(t.reach.Tenant), string(q.Space), q.Generation, q.After,
+	query := listSources
+	if q.State != "" && q.State != dhruva.SourceReady {
+		query = notReadySources
+	}
+	return collect(t, "sources", scanSource, query, string(t.reach.Tenant), string(q.Space), q.Generation, q.After,
 		string(q.State), string(q.Class), q.Size())
 }
 

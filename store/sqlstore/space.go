@@ -17,7 +17,7 @@ const (
 	selectSpaces      = "SELECT " + spaceColumns + " FROM spaces WHERE tenant = $1"
 	selectSpace       = selectSpaces + " AND id = $2"
 	selectSpacesNamed = selectSpaces + " AND name = $2 AND home = 0 AND deleted_at IS NULL ORDER BY created_at, id"
-	selectHomes       = selectSpaces + " AND owner = $2 AND home = 1 AND deleted_at IS NULL ORDER BY id"
+	selectHomes       = selectSpaces + " AND id IN (SELECT id FROM spaces WHERE tenant = $1 AND owner = $2 AND home = 1) AND deleted_at IS NULL ORDER BY id"
 	selectLiveSpaces  = selectSpaces + " AND id > $2 AND home = 0 AND deleted_at IS NULL ORDER BY id LIMIT $3"
 	upsertSpace       = "INSERT INTO spaces (" + spaceColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (tenant, id) DO UPDATE SET name = excluded.name, description = excluded.description,
@@ -160,7 +160,7 @@ func (t *tx) PutEpoch(row dhruva.Epoch) error {
 }
 
 func (t *tx) AppendChange(id dhruva.SpaceID, c dhruva.Change) (int64, error) {
-	if err := c.Validate(); err != nil {
+	if err := cmp.Or(c.Validate(), dhruva.Epoch{Space: id}.Validate()); err != nil {
 		return 0, invalid("change", err)
 	}
 	if err := t.allow("change", t.reach.Holds(id), 1); err != nil {
@@ -193,7 +193,7 @@ func (t *tx) CompactChanges(id dhruva.SpaceID, through int64) error {
 	if err := t.allow("change", true, int(through-e.Tail)); err != nil {
 		return err
 	}
-	if _, err := t.exec("drop changes", deleteChanges, string(t.reach.Tenant), string(id), through); err != nil {
+	if err := t.drop("changes", deleteChanges, string(t.reach.Tenant), string(id), through); err != nil {
 		return err
 	}
 	_, err = t.exec("put epoch", raiseTail, through, string(t.reach.Tenant), string(id))

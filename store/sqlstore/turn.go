@@ -105,12 +105,20 @@ func (t *tx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
 }
 
 func (t *tx) RedactTurn(session dhruva.SessionID, seq int64) error {
-	if err := t.allow("turn", t.reach.Tenant != "", 1); err != nil {
+	if err := t.allow("turn", t.reach.Tenant != "", 0); err != nil {
 		return err
 	}
-	if _, err := t.Turn(session, seq); err != nil {
+	row, err := one(t, "turn", scanTurn, selectTurn, string(t.reach.Tenant), string(session), seq)
+	if err != nil {
 		return err
 	}
-	_, err := t.exec("redact turn", redactTurn, string(t.reach.Tenant), string(session), seq)
+	home, err := t.home(session, row.Space)
+	if err != nil {
+		return err
+	}
+	if err := t.allow("turn", t.reach.Holds(home), 1); err != nil {
+		return err
+	}
+	_, err = t.exec("redact turn", redactTurn, string(t.reach.Tenant), string(session), seq)
 	return err
 }

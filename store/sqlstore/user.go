@@ -6,7 +6,7 @@ const (
 	userColumns         = "tenant, id, name, email, password, issuer, subject, created_at, updated_at, disabled_at"
 	selectUsers         = "SELECT " + userColumns + " FROM users WHERE "
 	selectUser          = selectUsers + "tenant = $1 AND id = $2"
-	selectUsersByEmail  = selectUsers + "email = $1 ORDER BY tenant, id"
+	selectUsersByEmail  = selectUsers + "email = $1 AND email <> '' ORDER BY tenant, id"
 	selectUserBySubject = selectUsers + "issuer = $1 AND subject = $2 AND issuer <> '' AND subject <> ''"
 	listUsers           = selectUsers + "tenant = $1 AND id > $2 ORDER BY id LIMIT $3"
 	upsertUser          = "INSERT INTO users (" + userColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -74,6 +74,5 @@ func (t *tx) DropUser(id dhruva.PrincipalID) error {
 	if err := t.allow("user", t.reach.Whole, 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop user", deleteUser, string(t.reach.Tenant), string(id))
-	return err
+	return t.drop("user", deleteUser, string(t.reach.Tenant), string(id))
 }

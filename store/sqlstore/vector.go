@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	vectorColumns   = "tenant, space, generation, model, source, part, span_start, span_end, embedding, created_at"
-	selectVectors   = "SELECT " + vectorColumns + " FROM vectors WHERE tenant = $1 AND space = $2 AND generation = $3 AND model = $4"
-	vectorsOfAll    = selectVectors + " AND source > $5 ORDER BY source, part LIMIT $6"
-	vectorsOfSource = selectVectors + " AND source = $5 AND part > $6 ORDER BY part"
+	vectorColumns   = "tenant, space, generation, source, model, part, span_start, span_end, embedding, created_at"
+	selectVectors   = "SELECT " + vectorColumns + " FROM vectors WHERE tenant = $1 AND space = $2 AND generation = $3 AND (CAST($4 AS TEXT) = '' OR model = $4)"
+	vectorsOfAll    = selectVectors + " AND source > $5 ORDER BY source, model, part LIMIT $6"
+	vectorsOfSource = selectVectors + " AND source = $5 AND (model, part) > ($6, $7) ORDER BY model, part"
 	upsertVector    = "INSERT INTO vectors (" + vectorColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (tenant, space, generation, model, source, part) DO UPDATE SET span_start = excluded.span_start,
+		ON CONFLICT (tenant, space, generation, source, model, part) DO UPDATE SET span_start = excluded.span_start,
 		span_end = excluded.span_end, embedding = excluded.embedding, created_at = excluded.created_at`
 	deleteVectors = "DELETE FROM vectors WHERE tenant = $1 AND space = $2 AND generation = $3 AND source = $4"
 )
@@ -48,7 +48,7 @@ func littleEndian(values []float32) []byte {
 }
 
 func scanVector(r scanner) (row dhruva.Vector, err error) {
-	return row, r.Scan(&row.Tenant, &row.Space, &row.Generation, &row.Model, &row.Source, &row.Part, &row.Start, &row.End,
+	return row, r.Scan(&row.Tenant, &row.Space, &row.Generation, &row.Source, &row.Model, &row.Part, &row.Start, &row.End,
 		floats{&row.Values}, micros{&row.CreatedAt})
 }
 
@@ -59,7 +59,7 @@ func (t *tx) PutVector(row dhruva.Vector) error {
 	if err := t.allow("vector", t.reach.Covers(row.Tenant, row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put vector", upsertVector, string(row.Tenant), string(row.Space), row.Generation, row.Model, string(row.Source),
+	_, err := t.exec("put vector", upsertVector, string(row.Tenant), string(row.Space), row.Generation, string(row.Source), row.Model,
 		row.Part, row.Start, row.End, littleEndian(row.Values), row.CreatedAt.UnixMicro())
 	return err
 }
@@ -73,26 +73,25 @@ func (t *tx) ListVectors(q dhruva.VectorQuery) ([]dhruva.Vector, error) {
 		if string(q.Source) <= q.After {
 			return nil, nil
 		}
-		return t.parts(q, q.Source, math.MinInt64)
+		return t.rest(q, dhruva.Vector{Source: q.Source, Part: math.MinInt})
 	}
 	rows, err := collect(t, "vectors", scanVector, vectorsOfAll, string(t.reach.Tenant), string(q.Space), q.Generation, q.Model, q.After, q.Size())
 	if err != nil || len(rows) < q.Size() {
 		return rows, err
 	}
-	last := rows[len(rows)-1]
-	rest, err := t.parts(q, last.Source, int64(last.Part))
+	rest, err := t.rest(q, rows[len(rows)-1])
 	return append(rows, rest...), err
 }
 
-// parts are those of a source after one.
-func (t *tx) parts(q dhruva.VectorQuery, s dhruva.SourceID, after int64) ([]dhruva.Vector, error) {
-	return collect(t, "vectors", scanVector, vectorsOfSource, string(t.reach.Tenant), string(q.Space), q.Generation, q.Model, string(s), after)
+// rest are those of a source that come after one of its vectors.
+func (t *tx) rest(q dhruva.VectorQuery, last dhruva.Vector) ([]dhruva.Vector, error) {
+	return collect(t, "vectors", scanVector, vectorsOfSource, string(t.reach.Tenant), string(q.Space), q.Generation, q.Model,
+		string(last.Source), last.Model, last.Part)
 }
 
 func (t *tx) DropVectors(s dhruva.SpaceID, g int64, id dhruva.SourceID) error {
 	if err := t.allow("vector", t.reach.Holds(s), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("drop vectors", deleteVectors, string(t.reach.Tenant), string(s), g, string(id))
-	return err
+	return t.drop("vectors", deleteVectors, string(t.reach.Tenant), string(s), g, string(id))
 }

@@ -1,5 +1,7 @@
 -- The ground: the rest of the rows. The rules of 0001 hold; rows of the
--- installation have the tenant ''.
+-- installation have the tenant ''. Tables that are searched by an index as well
+-- as by their key are not WITHOUT ROWID: SQLite, knowing nothing of the rows,
+-- would take the key's first columns for the better way.
 
 -- tail is the last change that was compacted away.
 ALTER TABLE epochs ADD COLUMN tail INTEGER NOT NULL DEFAULT 0;
@@ -13,6 +15,9 @@ UPDATE receipts SET
   created_at = unixepoch(substr(doc ->> '$.created_at', 1, 19)) * 1000000
     + CAST(substr(rtrim(substr(doc ->> '$.created_at', 21), 'Z') || '000000', 1, 6) AS INTEGER);
 CREATE INDEX receipts_open ON receipts (tenant, id) WHERE state = 'open';
+
+-- Sources that are not ready are few among those that are.
+CREATE INDEX sources_not_ready ON sources (tenant, space, generation, state, id) WHERE state <> 'ready';
 
 -- Lists of a whole tenant, in their own order.
 CREATE INDEX sessions_of_tenant ON sessions (tenant, updated_at, id);
@@ -34,7 +39,7 @@ CREATE TABLE records (
   mac        BLOB NOT NULL,
   kid        TEXT NOT NULL,
   PRIMARY KEY (tenant, space, generation, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX records_by_source ON records (tenant, space, generation, source, id);
 
 -- embedding holds little-endian float32 values.
@@ -42,16 +47,15 @@ CREATE TABLE vectors (
   tenant     TEXT NOT NULL,
   space      TEXT NOT NULL,
   generation INTEGER NOT NULL,
-  model      TEXT NOT NULL,
   source     TEXT NOT NULL,
+  model      TEXT NOT NULL,
   part       INTEGER NOT NULL,
   span_start INTEGER NOT NULL,
   span_end   INTEGER NOT NULL,
   embedding  BLOB NOT NULL,
   created_at INTEGER NOT NULL,
-  PRIMARY KEY (tenant, space, generation, model, source, part)
+  PRIMARY KEY (tenant, space, generation, source, model, part)
 ) STRICT;
-CREATE INDEX vectors_by_source ON vectors (tenant, space, generation, source);
 
 -- keys, evidence and removed are JSON; the two tables below find an entry by a
 -- key, and by a source that it injected.
@@ -197,7 +201,7 @@ CREATE TABLE users (
   disabled_at INTEGER,
   PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX users_by_email ON users (email, tenant, id);
+CREATE INDEX users_by_email ON users (email, tenant, id) WHERE email <> '';
 CREATE UNIQUE INDEX users_by_subject ON users (issuer, subject) WHERE issuer <> '' AND subject <> '';
 
 CREATE TABLE grants (
@@ -208,7 +212,7 @@ CREATE TABLE grants (
   granted_by TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   PRIMARY KEY (tenant, space, principal)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX grants_by_principal ON grants (tenant, principal, space);
 
 -- sealed is the key at the provider, encrypted outside the store.

@@ -1,0 +1,133 @@
+package sqlstore
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+var statement = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE)\b`)
+
+// sorts are the statements that may sort what they have found, and why that is
+// little. Everything else reads an index in its order.
+var sorts = map[string]string{
+	"abandonedJobs": "leases that have ended: as many as workers died",
+}
+
+// scans are the statements that may read a whole table.
+var scans = map[string]string{
+	"selectMigrations": "a row for each migration",
+}
+
+// plan is how SQLite runs a statement.
+func (s *Store) plan(t *testing.T, text string) []string {
+	t.Helper()
+	var steps []string
+	err := s.View(context.Background(), dhruva.SystemScope(), func(row dhruva.Tx) (err error) {
+		steps, err = collect(row.(*tx), "plan", func(r scanner) (detail string, err error) {
+			var id, parent, unused int
+			return detail, r.Scan(&id, &parent, &unused, &detail)
+		}, "EXPLAIN QUERY PLAN "+text, make([]any, parameters(text))...)
+		return err
+	})
+	if err != nil {
+		t.Errorf("%s: %v", text, err)
+	}
+	return steps
+}
+
+// parameters is how many a statement has.
+func parameters(text string) int {
+	numbers := map[string]bool{}
+	for _, m := range parameter.FindAllString(text, -1) {
+		numbers[m] = true
+	}
+	return len(numbers)
+}
+
+// whole are the statements that may read all that a tenant has in an index.
+var whole = map[string]string{
+	"listProviders":   "a handful",
+	"selectAuditHead": "one row",
+	"pendingLeaves":   "an index of those without a place, read in its order",
+}
+
+// ways are the columns by which a statement must search, where its plan could
+// be content with fewer of them.
+var ways = map[string]string{
+	"recordsOfSource":   "records_by_source (tenant=? AND space=? AND generation=? AND source=? AND id>?)",
+	"deleteRecords":     "records_by_source (tenant=? AND space=? AND generation=? AND source=?)",
+	"notReadySources":   "sources_not_ready (tenant=? AND space=? AND generation=? AND state=? AND id>?)",
+	"receiptsOfAll":     "(tenant=? AND id<?)",
+	"receiptsOfSpace":   "(tenant=? AND space=? AND id<?)",
+	"receiptsOfSession": "(tenant=? AND session=? AND id<?)",
+	"openReceipts":      "receipts_open (tenant=? AND id<?)",
+	"selectHomes":       "spaces_by_owner (tenant=? AND owner=?)",
+	"grantsOf":          "(tenant=? AND principal=?)",
+	"queuedJobs":        "jobs_due (tenant=? AND not_before<?)",
+	"queuedOfKind":      "jobs_due_by_kind (tenant=? AND kind=? AND not_before<?)",
+	"abandonedJobs":     "jobs_leased (tenant=? AND lease_until<?)",
+	"deleteVectors":     "(tenant=? AND space=? AND generation=? AND source=?)",
+	"expireCalls":       "idempotency_by_expiry (tenant=? AND expires_at<?)",
+	"sessionsInAll":     "(tenant=? AND (updated_at,id)<(?,?))",
+	"recentInAll":       "(tenant=? AND (created_at,hash)<(?,?))",
+}
+
+// TestEveryStatementUsesAnIndex: no statement reads a whole table, or all rows
+// of a tenant, and none sorts what it could read in order; the exceptions are
+// listed with a reason.
+func TestEveryStatementUsesAnIndex(t *testing.T) {
+	s := openTest(t, ":memory:")
+	all := wholeStatements(t)
+	exceptions := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		steps := s.plan(t, all[name])
+		for _, step := range steps {
+			for kind, allowed := range map[string]map[string]string{"SCAN ": scans, "TEMP B-TREE": sorts, " (tenant=?)": whole, "AUTOMATIC": nil} {
+				if !strings.Contains(step, kind) || step == "SCAN CONSTANT ROW" {
+					continue
+				}
+				if exceptions[name] = allowed[name] != ""; !exceptions[name] {
+					t.Errorf("%s: %s\n%s", name, step, all[name])
+				}
+			}
+		}
+		if !strings.Contains(strings.Join(steps, "\n"), ways[name]) {
+			t.Errorf("%s: %q, want %s", name, steps, ways[name])
+		}
+	}
+	if len(all) < 110 {
+		t.Errorf("only %d statements were planned", len(all))
+	}
+	for _, list := range []map[string]string{scans, sorts, whole} {
+		for name := range list {
+			if !exceptions[name] {
+				t.Errorf("%s needs no exception", name)
+			}
+		}
+	}
+	for name := range ways {
+		if all[name] == "" {
+			t.Errorf("%s is no statement", name)
+		}
+	}
+}
+
+// wholeStatements are those that are run as they are: others begin with a
+// constant that is not.
+func wholeStatements(t *testing.T) map[string]string {
+	out := map[string]string{}
+	all := statements(t)
+	for name, text := range all {
+		begins := func(other string) bool { return other != text && strings.HasPrefix(other, text) }
+		if statement.MatchString(text) && !slices.ContainsFunc(slices.Collect(maps.Values(all)), begins) {
+			out[name] = text
+		}
+	}
+	return out
+}
