@@ -51,3 +51,16 @@ func LeafOf(r Receipt) (Leaf, error) {
 	l.Digest, err = DigestReceipt(r)
 	return l, err
 }
+
+// Attest stores a receipt that has ended, and its leaf, in the Update of what it
+// accounts for.
+func Attest(tx Tx, r Receipt) error {
+	leaf, err := LeafOf(r)
+	if err != nil {
+		return err
+	}
+	if err := tx.PutReceipt(r); err != nil {
+		return err
+	}
+	return tx.PutLeaf(leaf)
+}

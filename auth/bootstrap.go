@@ -49,12 +49,13 @@ func (k *Keys) Bootstrap(ctx context.Context, dir string) error {
 		Tenant: LocalTenant, ID: dhruva.KeyID(dhruva.NewID()), Owner: LocalOwner, Name: adminKeyName,
 		Scopes: dhruva.KeyScopes(), CreatedAt: k.now(), Hash: k.digest(secret.Reveal()), Label: Label(secret),
 	}
+	account := k.account(ctx, LocalPrincipal(), dhruva.ActKeyCreate, row.ID)
 	scopes := []dhruva.Scope{dhruva.SystemScope(), dhruva.TenantScope(LocalTenant)}
 	err = k.Store.Update(ctx, scopes, func(tx dhruva.Tx) error {
 		if err := k.ensureTenant(tx, row.CreatedAt); err != nil {
 			return err
 		}
-		return installAdmin(tx, row)
+		return installAdmin(tx, row, account)
 	})
 	k.first().cache.forget()
 	if err != nil {
@@ -97,8 +98,9 @@ func (k *Keys) ensureTenant(tx dhruva.Tx, now time.Time) error {
 	return err
 }
 
-// installAdmin gives the store the file's key, unless it knows it.
-func installAdmin(tx dhruva.Tx, row dhruva.Key) error {
+// installAdmin gives the store the file's key, unless it knows it. The receipt of
+// the new key accounts for those that it replaces, too.
+func installAdmin(tx dhruva.Tx, row dhruva.Key, account dhruva.Receipt) error {
 	_, err := tx.KeyByHash(row.Hash)
 	if !errors.Is(err, dhruva.ErrNotFound) {
 		return err
@@ -106,7 +108,10 @@ func installAdmin(tx dhruva.Tx, row dhruva.Key) error {
 	if err := replaceAdmins(tx, row.ID, row.CreatedAt); err != nil {
 		return err
 	}
-	return tx.PutKey(row)
+	if err := tx.PutKey(row); err != nil {
+		return err
+	}
+	return dhruva.Attest(tx, account)
 }
 
 // administrator reports whether Bootstrap made a key; the name is kept for it.

@@ -76,7 +76,7 @@ func (k *Keys) Create(ctx context.Context, in KeyInput) (dhruva.Key, Secret, err
 	if err != nil {
 		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w", err)
 	}
-	secret := k.seal(&key)
+	secret, account := k.seal(&key), k.account(ctx, p, dhruva.ActKeyCreate, key.ID)
 	err = k.Store.Update(ctx, []dhruva.Scope{p.Scope()}, func(tx dhruva.Tx) error {
 		row, err := underMaker(tx, p, key, key.CreatedAt)
 		if err != nil {
@@ -86,7 +86,7 @@ func (k *Keys) Create(ctx context.Context, in KeyInput) (dhruva.Key, Secret, err
 			return err
 		}
 		key.ExpiresAt = row.ExpiresAt
-		return nil
+		return dhruva.Attest(tx, account)
 	})
 	if err != nil {
 		return dhruva.Key{}, Secret{}, fmt.Errorf("auth: create key: %w", err)
@@ -315,7 +315,13 @@ func (k *Keys) Revoke(ctx context.Context, id dhruva.KeyID) error {
 	if !administers(p) && (p.Key == "" || p.Key != id) {
 		return fmt.Errorf("auth: revoke key: %w: needs %s over the whole tenant", dhruva.ErrDenied, dhruva.Admin)
 	}
-	err = k.Store.Update(ctx, []dhruva.Scope{p.Scope()}, func(tx dhruva.Tx) error { return revoke(tx, id, k.now()) })
+	now, account := k.now(), k.account(ctx, p, dhruva.ActKeyRevoke, id)
+	err = k.Store.Update(ctx, []dhruva.Scope{p.Scope()}, func(tx dhruva.Tx) error {
+		if ended, err := revoke(tx, id, now); err != nil || !ended {
+			return err
+		}
+		return dhruva.Attest(tx, account)
+	})
 	// Also after a failure: the outcome of a failed commit is unknown.
 	k.first().cache.forget()
 	if err != nil {
@@ -324,11 +330,12 @@ func (k *Keys) Revoke(ctx context.Context, id dhruva.KeyID) error {
 	return nil
 }
 
-func revoke(tx dhruva.Tx, id dhruva.KeyID, now time.Time) error {
+// revoke reports whether there was something to end.
+func revoke(tx dhruva.Tx, id dhruva.KeyID, now time.Time) (bool, error) {
 	key, err := tx.Key(id)
 	handedOver := administrator(key) && key.Maker != ""
 	if err != nil || !key.RevokedAt.IsZero() && !handedOver {
-		return err
+		return false, err
 	}
 	if handedOver { // a replaced one may be revoked still: then what it made ends
 		key.Maker = ""
@@ -336,7 +343,7 @@ func revoke(tx dhruva.Tx, id dhruva.KeyID, now time.Time) error {
 	if key.RevokedAt.IsZero() {
 		key.RevokedAt = now
 	}
-	return tx.PutKey(key)
+	return true, tx.PutKey(key)
 }
 
 func administers(p dhruva.Principal) bool { return p.May(dhruva.Admin) && len(p.Spaces) == 0 }

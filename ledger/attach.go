@@ -8,7 +8,8 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// maxAttach is how many turns move with their sources in one Update.
+// maxAttach is how many turns move with their sources in one Update. Each takes
+// six rows at most.
 const maxAttach = 120
 
 // Attach moves a session to a space. Its turns go with it (a turn's space is
@@ -18,9 +19,10 @@ const maxAttach = 120
 // and the branch is main again. A session that a checkpoint was saved from stays where it is (ErrConflict); the
 // same space again changes nothing. Needs state:write.
 //
-// Session and the first 120 turns' sources move in one Update over both
-// spaces, those of a longer session in further ones. Until then, or when one of
-// them fails, the rest is recalled in neither space.
+// Session and the first 120 turns' sources move in one Update over both spaces.
+// That of a longer session leaves a job for the rest, which this call drives on;
+// when it cannot, a worker does (FinishAttach), or the same call again. Until then the
+// rest is recalled in neither space.
 func (l *Ledger) Attach(ctx context.Context, id dhruva.SessionID, to dhruva.SpaceID) (dhruva.Session, error) {
 	p, err := principal(ctx, dhruva.StateWrite)
 	if err != nil {
@@ -36,41 +38,39 @@ func (l *Ledger) Attach(ctx context.Context, id dhruva.SessionID, to dhruva.Spac
 
 func (l *Ledger) attach(ctx context.Context, p dhruva.Principal, at dhruva.Session, to dhruva.SpaceID) (out dhruva.Session, err error) {
 	if at.Space == to {
-		return at, nil
+		return at, l.resumeMoves(ctx, at)
 	}
 	if to == "" {
 		return out, fmt.Errorf("%w: no space", dhruva.ErrInvalid)
 	}
 	now, from := l.now(), at.Space
+	draft := l.newMove(at, to, now)
+	var rest dhruva.Job
 	err = l.both(ctx, p, from, to, func(tx dhruva.Tx) error {
+		rest = dhruva.Job{}
 		if out, err = moveable(tx, p, at.ID, from); err != nil {
 			return err
 		}
 		out.Space, out.Fresh, out.Mount, out.Branch = to, false, nil, dhruva.MainBranch
 		touch(&out, now)
-		if out.LastSeq > maxAttach {
-			more(tx)
-		}
 		if err := tx.PutSession(out); err != nil {
 			return err
+		}
+		if out.LastSeq > maxAttach {
+			more(tx)
+			if rest, err = leaveRest(tx, draft, move{at.ID, from, maxAttach, out.LastSeq}); err != nil {
+				return err
+			}
 		}
 		return l.moveSources(tx, p, out, from, 0, now)
 	})
 	if err != nil {
 		return dhruva.Session{}, err
 	}
-	for after := int64(maxAttach); after < out.LastSeq; after += maxAttach {
-		err := l.both(ctx, p, from, to, func(tx dhruva.Tx) error {
-			if after+maxAttach < out.LastSeq {
-				more(tx)
-			}
-			return l.moveSources(tx, p, out, from, after, now)
-		})
-		if err != nil {
-			return out, err
-		}
+	if rest.ID != "" {
+		err = l.driveMove(ctx, rest)
 	}
-	return out, nil
+	return out, err
 }
 
 // both is update over two spaces.

@@ -182,6 +182,7 @@ func (l *Ledger) ExtendJob(ctx context.Context, j dhruva.Job) error {
 func (l *Ledger) ReturnJob(ctx context.Context, j dhruva.Job) error {
 	now := l.now()
 	err := l.inJob(ctx, j, func(tx dhruva.Tx) error {
+		more(tx) // what the job is for is not done
 		row, err := ownJob(tx, j)
 		if err != nil || row.State != dhruva.JobLeased {
 			return err

@@ -36,7 +36,7 @@ func (l *Ledger) OpenReceipt(ctx context.Context, r dhruva.Receipt) (dhruva.Rece
 	return r, wrap("open receipt", err)
 }
 
-// CloseReceipt makes a receipt final. One that was never opened is written now;
+// CloseReceipt makes a receipt final, and commits its audit leaf with it. One that was never opened is written now;
 // one that is final already is ErrConflict, and one that somebody else opened is
 // not found.
 func (l *Ledger) CloseReceipt(ctx context.Context, r dhruva.Receipt) error {
@@ -53,7 +53,7 @@ func (l *Ledger) CloseReceipt(ctx context.Context, r dhruva.Receipt) error {
 
 // own fills in what a receipt says of who acted.
 func (l *Ledger) own(ctx context.Context, p dhruva.Principal, r dhruva.Receipt) dhruva.Receipt {
-	r.Tenant, r.Principal, r.Key = p.Tenant, p.ID, p.Key
+	r.Tenant, r.Principal, r.Key, r.Node = p.Tenant, p.ID, p.Key, l.Node
 	r.Provider, r.Model = mendLabel(r.Provider), mendLabel(r.Model)
 	if r.ID == "" {
 		r.ID = dhruva.ReceiptID(dhruva.NewID())
@@ -90,6 +90,12 @@ func (l *Ledger) finishing(ctx context.Context, p dhruva.Principal, r *dhruva.Re
 	return &out
 }
 
+// act is the final receipt of an act of administration, for the Update that does it.
+func (l *Ledger) act(ctx context.Context, p dhruva.Principal, kind string, space dhruva.SpaceID, subject string) dhruva.Receipt {
+	return l.finished(ctx, p, dhruva.Receipt{Kind: kind, Space: space, Subject: subject, Path: "api"})
+}
+
+// closeReceipt stores a receipt as it ended, and its leaf.
 func closeReceipt(tx dhruva.Tx, r dhruva.Receipt) error {
 	old, err := tx.Receipt(r.ID)
 	switch {
@@ -103,7 +109,7 @@ func closeReceipt(tx dhruva.Tx, r dhruva.Receipt) error {
 	default:
 		r.CreatedAt = old.CreatedAt
 	}
-	return tx.PutReceipt(r)
+	return dhruva.Attest(tx, r)
 }
 
 // writeReceipt writes under the space's lock, or the tenant's for a receipt of

@@ -11,7 +11,7 @@ import (
 // found it harmless. It is for flagged text only. A source that is held because
 // its session was deleted, or that nothing says any more, is ErrConflict: what
 // was taken away does not come back by a release. One that is ready is returned
-// as it is. Needs memory:attest.
+// as it is. Letting one be recalled leaves a receipt. Needs memory:attest.
 //
 // A release holds where it was made: the same text in another space, or said
 // again after its session was deleted, is judged anew.
@@ -20,7 +20,7 @@ func (l *Ledger) Release(ctx context.Context, space dhruva.SpaceID, id dhruva.So
 	if err != nil {
 		return out, wrap("release", err)
 	}
-	now := l.now()
+	now, r := l.now(), l.act(ctx, p, dhruva.ActRelease, space, string(id))
 	err = l.update(ctx, p, space, func(tx dhruva.Tx) error {
 		e, err := readable(tx, p, space)
 		if err != nil {
@@ -37,7 +37,7 @@ func (l *Ledger) Release(ctx context.Context, space dhruva.SpaceID, id dhruva.So
 			return err
 		}
 		out.State, out.HeldFor = dhruva.SourceReady, ""
-		return firstOf(tx.PutSource(out), announce(tx, out, dhruva.ChangeSource, now))
+		return firstOf(tx.PutSource(out), announce(tx, out, dhruva.ChangeSource, now), dhruva.Attest(tx, r))
 	})
 	if err != nil {
 		return dhruva.Source{}, wrap("release", err)

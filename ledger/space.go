@@ -210,11 +210,17 @@ func (l *Ledger) UpdateSpace(ctx context.Context, id dhruva.SpaceID, patch Space
 }
 
 // DeleteSpace hides a space and all that is in it; a second time it is not
-// found. Nothing is erased: that is a purge. Needs state:write.
+// found. Nothing is erased: that is a purge. It leaves a receipt. Needs
+// state:write.
 func (l *Ledger) DeleteSpace(ctx context.Context, id dhruva.SpaceID) error {
-	_, err := l.editSpace(ctx, id, func(_ dhruva.Tx, s *dhruva.Space, now time.Time) error {
+	p, err := principal(ctx, dhruva.StateWrite)
+	if err != nil {
+		return wrap("delete space", err)
+	}
+	r := l.act(ctx, p, dhruva.ActSpaceDelete, id, "")
+	_, err = l.editSpace(ctx, id, func(tx dhruva.Tx, s *dhruva.Space, now time.Time) error {
 		s.UpdatedAt, s.DeletedAt = now, now
-		return nil
+		return dhruva.Attest(tx, r)
 	})
 	return wrap("delete space", err)
 }

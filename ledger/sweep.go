@@ -69,7 +69,7 @@ func (l *Ledger) interrupt(ctx context.Context, t dhruva.TenantID, space dhruva.
 				continue
 			}
 			r.State, r.FinishedAt = ReceiptInterrupted, now
-			if err := attest(tx, r); err != nil {
+			if err := dhruva.Attest(tx, r); err != nil {
 				return err
 			}
 			n++
@@ -79,32 +79,10 @@ func (l *Ledger) interrupt(ctx context.Context, t dhruva.TenantID, space dhruva.
 	return n, err
 }
 
-// attest stores a receipt that has ended, and its leaf.
-func attest(tx dhruva.Tx, r dhruva.Receipt) error {
-	leaf, err := dhruva.LeafOf(r)
-	if err != nil {
-		return err
-	}
-	return firstOf(tx.PutReceipt(r), tx.PutLeaf(leaf))
-}
-
 // ForgetCalls removes the memory of calls with an idempotency key that have
-// expired, and returns how many they were.
-func (l *Ledger) ForgetCalls(ctx context.Context, t dhruva.TenantID) (total int, err error) {
-	now := l.now()
-	for {
-		n := 0
-		err := l.Store.Update(ctx, []dhruva.Scope{dhruva.TenantScope(t)}, func(tx dhruva.Tx) error {
-			n, err = tx.ExpireIdempotency(now, sweepRows)
-			return err
-		})
-		if err != nil {
-			return total, wrap("forget calls", err)
-		}
-		if total += n; n < sweepRows {
-			return total, nil
-		}
-	}
+// expired.
+func (l *Ledger) ForgetCalls(ctx context.Context, t dhruva.TenantID) error {
+	return wrap("forget calls", l.forget(ctx, dhruva.Principal{Tenant: t}, l.now()))
 }
 
 // DropJobs removes the jobs that are done for longer than JobKept, and the dead

@@ -1,0 +1,220 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// JobAttach moves the rest of a long session's sources (Attach). The job is of
+// the space that the session was attached to; whoever claims it calls
+// FinishAttach.
+const JobAttach = "attach"
+
+// move is a JobAttach's payload: the sources of the session's turns in the space
+// From, after After and up to Through, are still to be moved.
+type move struct {
+	Session dhruva.SessionID `json:"session"`
+	From    dhruva.SpaceID   `json:"from"`
+	After   int64            `json:"after"`
+	Through int64            `json:"through"`
+}
+
+func (m move) String() string {
+	b, _ := json.Marshal(m) // strings and integers never fail
+	return string(b)
+}
+
+func moveOf(j dhruva.Job) (m move, err error) {
+	if j.Kind != JobAttach {
+		return m, fmt.Errorf("%w: job %s is of kind %s", dhruva.ErrInvalid, j.ID, j.Kind)
+	}
+	if err := json.Unmarshal([]byte(j.Payload), &m); err != nil {
+		return m, fmt.Errorf("%w: job %s: payload: %w", dhruva.ErrInvalid, j.ID, err)
+	}
+	return m, nil
+}
+
+// JobProgress tells how much of a job is done, in its own steps; ok is false for
+// a kind that has none.
+func JobProgress(j dhruva.Job) (done, total int64, ok bool) {
+	m, err := moveOf(j)
+	if err != nil {
+		return 0, 0, false
+	}
+	return min(m.After, m.Through), m.Through, true
+}
+
+// newMove is the job of a move, already in the hands of who moves. A session may
+// come back to a space, so that the job is about this move of it.
+func (l *Ledger) newMove(s dhruva.Session, to dhruva.SpaceID, now time.Time) dhruva.Job {
+	j := l.newJob(s.Tenant, to, JobAttach, "", "", now)
+	j.Subject = string(s.ID) + " " + string(j.ID)
+	j.State, j.Owner, j.Attempts, j.Fence, j.LeaseUntil = dhruva.JobLeased, l.Node, 1, 1, now.Add(l.upkeep().JobLease)
+	return j
+}
+
+// leaveRest puts the job down.
+func leaveRest(tx dhruva.Tx, draft dhruva.Job, m move) (dhruva.Job, error) {
+	draft.Payload = m.String()
+	return enqueue(tx, draft)
+}
+
+// driveMove does a move to its end, or gives it back.
+func (l *Ledger) driveMove(ctx context.Context, j dhruva.Job) error {
+	err := l.FinishAttach(ctx, j)
+	if err != nil {
+		// What cannot be given back is free when its lease ends.
+		_ = l.ReturnJob(context.WithoutCancel(ctx), j)
+	}
+	return err
+}
+
+// FinishAttach does a claimed JobAttach to its end. Each step is one Update that
+// moves the next turns' sources and says so in the job, so that it may be ended
+// anywhere and claimed again. A session that was deleted has nothing to move; one
+// that was attached elsewhere meanwhile gets its sources there.
+func (l *Ledger) FinishAttach(ctx context.Context, j dhruva.Job) error {
+	for done := false; !done; {
+		var err error
+		if done, err = l.moveStep(ctx, j); err != nil {
+			return wrap("attach", err)
+		}
+	}
+	return nil
+}
+
+// moveStep does the next step of a claimed move.
+func (l *Ledger) moveStep(ctx context.Context, j dhruva.Job) (done bool, err error) {
+	m, err := moveOf(j)
+	if err != nil {
+		return false, err
+	}
+	at, err := l.whereabouts(ctx, j.Tenant, m.Session)
+	if err != nil {
+		return false, err
+	}
+	scopes := []dhruva.Scope{dhruva.SpaceScope(j.Tenant, m.From), dhruva.SpaceScope(j.Tenant, j.Space)}
+	if at != "" {
+		scopes = append(scopes, dhruva.SpaceScope(j.Tenant, at))
+	}
+	now := l.now()
+	err = l.Store.Update(ctx, scopes, func(tx dhruva.Tx) error {
+		row, err := ownJob(tx, j)
+		if done = row.State == dhruva.JobDone; err != nil || done {
+			return err
+		}
+		if done, err = l.step(tx, &row, at, now); err != nil {
+			return err
+		}
+		if done {
+			row.State, row.LeaseUntil = dhruva.JobDone, time.Time{}
+		} else {
+			more(tx)
+			row.LeaseUntil = latest(row.LeaseUntil, now.Add(l.upkeep().JobLease))
+		}
+		row.UpdatedAt = now
+		return tx.SwapJob(row, j.Fence)
+	})
+	return done, err
+}
+
+// whereabouts is the space of a live session, "" when there is none.
+func (l *Ledger) whereabouts(ctx context.Context, t dhruva.TenantID, id dhruva.SessionID) (at dhruva.SpaceID, err error) {
+	err = l.Store.View(ctx, dhruva.TenantScope(t), func(tx dhruva.Tx) error {
+		at = ""
+		s, err := tx.Session(id)
+		if err == nil && s.DeletedAt.IsZero() {
+			at = s.Space
+		}
+		return ignoreMissing(err)
+	})
+	return at, err
+}
+
+// step moves the next sources to where the session is, and says in the job how
+// far it came; true when nothing is left.
+func (l *Ledger) step(tx dhruva.Tx, row *dhruva.Job, at dhruva.SpaceID, now time.Time) (bool, error) {
+	if moot, err := mootJob(tx, *row); err != nil || moot {
+		return false, firstOf(err, fmt.Errorf("%w: the space was deleted or cleared since the session was attached", dhruva.ErrFenced))
+	}
+	m, err := moveOf(*row)
+	if err != nil {
+		return false, err
+	}
+	s, err := tx.Session(m.Session)
+	switch {
+	case errors.Is(err, dhruva.ErrNotFound) || err == nil && (!s.DeletedAt.IsZero() || s.Space == m.From):
+		return at == "" || s.Space == at, nil
+	case err != nil:
+		return false, err
+	case s.Space != at:
+		return false, fmt.Errorf("%w: the session was attached elsewhere meanwhile", dhruva.ErrConflict)
+	}
+	s.LastSeq = m.Through
+	if err := l.moveSources(tx, dhruva.Principal{Tenant: row.Tenant}, s, m.From, m.After, now); err != nil {
+		return false, err
+	}
+	m.After = min(m.After+maxAttach, m.Through)
+	row.Payload = m.String()
+	return m.After == m.Through, nil
+}
+
+// resumeMoves does what is left of earlier moves of a session into its space,
+// unless somebody is at it.
+func (l *Ledger) resumeMoves(ctx context.Context, s dhruva.Session) error {
+	scope, now := dhruva.SpaceScope(s.Tenant, s.Space), l.now()
+	var left []dhruva.Job
+	err := l.Store.View(ctx, scope, func(tx dhruva.Tx) error {
+		left = nil
+		for _, state := range []dhruva.JobState{dhruva.JobQueued, dhruva.JobLeased} {
+			rows, err := tx.ListJobs(dhruva.JobQuery{Space: s.Space, Kind: JobAttach, State: state, Page: dhruva.Page{Limit: 1000}})
+			if err != nil {
+				return err
+			}
+			for _, j := range rows {
+				if strings.HasPrefix(j.Subject, string(s.ID)+" ") && (state == dhruva.JobQueued || j.Due(now)) {
+					left = append(left, j)
+				}
+			}
+		}
+		return nil
+	})
+	for _, j := range left {
+		if err != nil {
+			return err
+		}
+		j, err = l.takeJob(ctx, j)
+		if errors.Is(err, dhruva.ErrConflict) { // somebody else has it now
+			err = nil
+			continue
+		}
+		if err == nil {
+			err = l.driveMove(ctx, j)
+		}
+	}
+	return err
+}
+
+// takeJob claims one job that waits, or whose lease has ended.
+func (l *Ledger) takeJob(ctx context.Context, j dhruva.Job) (out dhruva.Job, err error) {
+	now := l.now()
+	claim := dhruva.JobClaim{Owner: l.Node, Now: now, Until: now.Add(l.upkeep().JobLease)}
+	err = l.inJob(ctx, j, func(tx dhruva.Tx) error {
+		more(tx)
+		if out, err = ownJob(tx, j); err != nil {
+			return err
+		}
+		if out.State != dhruva.JobQueued && !out.Due(now) {
+			return fmt.Errorf("%w: job %s is being worked on", dhruva.ErrConflict, j.ID)
+		}
+		out = out.Claimed(claim)
+		return tx.SwapJob(out, j.Fence)
+	})
+	return out, err
+}
