@@ -39,7 +39,7 @@ type attempt struct {
 // resume goes on where an attempt that ended early left off.
 func (a *attempt) resume(old dhruva.Idempotency) {
 	a.stored, a.held = true, old.Fence
-	a.row.CreatedAt, a.row.Results, a.row.Fence = old.CreatedAt, old.Results, old.Fence+1
+	a.row.CreatedAt, a.row.Results, a.row.Fence = old.CreatedAt, old.Results, old.Fence+1+anyFence()>>31
 }
 
 // run runs the operation. When it wrote nothing to the end, the call is settled
@@ -53,13 +53,35 @@ func (a *attempt) run(ctx context.Context, op func(*Ledger) error) error {
 	if err == nil && !a.lost && a.row.State != dhruva.CallDone {
 		err = a.Update(ctx, []dhruva.Scope{a.principal.Scope()}, func(dhruva.Tx) error { return nil })
 	}
-	if a.lost {
+	if err == nil || a.lost || a.overtaken(ctx, err) {
 		return nil
 	}
-	if err != nil {
-		a.giveUp(ctx)
-	}
+	a.giveUp(ctx)
 	return err
+}
+
+// overtaken reports whether an operation failed because another attempt did the
+// same before it: the name is taken, the space is gone already.
+func (a *attempt) overtaken(ctx context.Context, err error) bool {
+	if errors.Is(err, dhruva.ErrUnavailable) || a.row.State == dhruva.CallDone {
+		return false
+	}
+	row, err := a.ledger.called(ctx, a)
+	a.lost = err == nil && a.foreign(row)
+	return a.lost
+}
+
+// foreign: the row is not as this attempt left it.
+func (a *attempt) foreign(row dhruva.Idempotency) bool { return !a.stored || row.Fence != a.held }
+
+// blame is overtaken for an Update whose fn failed. It asks the same snapshot,
+// which may show what is not committed yet.
+func (a *attempt) blame(tx dhruva.Tx, failure error) error {
+	row, err := tx.Idempotency(a.row.Principal, a.row.Route, a.row.Key)
+	if err == nil && a.foreign(row) {
+		return errOutrun
+	}
+	return failure
 }
 
 func (a *attempt) claim(ctx context.Context) error {
@@ -91,7 +113,7 @@ func (a *attempt) Update(ctx context.Context, scopes []dhruva.Scope, fn func(dhr
 	err := a.Store.Update(ctx, scopes, func(tx dhruva.Tx) error {
 		r := &recorder{Tx: tx, made: made{refs: slices.Clone(a.row.Results)}}
 		if err := fn(r); err != nil {
-			return err
+			return a.blame(tx, err)
 		}
 		row = done
 		if r.more {
