@@ -3,7 +3,11 @@ package recall
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
@@ -13,6 +17,9 @@ import (
 // the index stands for, and how far the feed has been followed.
 type space struct {
 	scope dhruva.Scope
+	// passed is applied for who does not wait while the feed is followed; -1 until
+	// there is an index.
+	passed atomic.Int64
 
 	mu         sync.RWMutex // guards all below; held exclusively while following
 	index      *Index
@@ -44,9 +51,60 @@ func (e *Engine) space(s dhruva.Scope) *space {
 	sp := e.spaces[s]
 	if sp == nil {
 		sp = &space{scope: s}
+		sp.passed.Store(-1)
 		e.spaces[s] = sp
 	}
 	return sp
+}
+
+// forget gives up the derived state of a space that is gone.
+func (e *Engine) forget(s dhruva.Scope) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.spaces, s)
+}
+
+// Progress is how far the index of a space has followed its feed: everything up
+// to Seq is in it.
+type Progress struct {
+	Scope dhruva.Scope
+	Seq   int64
+}
+
+// Followed is the progress of every space that the engine holds an index of, by
+// scope. What is being followed at the moment counts as it was before.
+func (e *Engine) Followed() []Progress {
+	e.mu.Lock()
+	spaces := slices.Collect(maps.Values(e.spaces))
+	e.mu.Unlock()
+	var out []Progress
+	for _, sp := range spaces {
+		if seq := sp.passed.Load(); seq >= 0 {
+			out = append(out, Progress{sp.scope, seq})
+		}
+	}
+	slices.SortFunc(out, func(a, b Progress) int { return a.Scope.Compare(b.Scope) })
+	return out
+}
+
+// Follow brings the index of a space that the engine holds up to the head of its
+// feed, so that its cursor does not hold back the feed while nobody asks. A space
+// that it does not hold is left alone, one that is gone is given up.
+func (e *Engine) Follow(ctx context.Context, s dhruva.Scope) error {
+	e.mu.Lock()
+	held := e.spaces[s] != nil
+	e.mu.Unlock()
+	if !held {
+		return nil
+	}
+	_, err := e.follow(ctx, s)
+	if errors.Is(err, dhruva.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("recall: follow %s: %w", s, err)
+	}
+	return nil
 }
 
 // follow brings a space's index up to the head of its feed at the time of the
@@ -63,6 +121,9 @@ func (e *Engine) follow(ctx context.Context, s dhruva.Scope) (*space, error) {
 		}
 		return err
 	})
+	if errors.Is(err, dhruva.ErrNotFound) {
+		e.forget(s)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +134,17 @@ func (e *Engine) follow(ctx context.Context, s dhruva.Scope) (*space, error) {
 	sp.mu.Lock()
 	defer sp.mu.Unlock()
 	if !sp.loaded || sp.generation != epoch.Generation {
-		return sp, sp.load(ctx, e.Store)
+		err = sp.load(ctx, e.Store)
+	} else {
+		err = sp.apply(ctx, e.Store)
 	}
-	return sp, sp.apply(ctx, e.Store)
+	switch {
+	case err == nil:
+		sp.passed.Store(sp.applied)
+	case !sp.loaded: // it was given up half-way
+		sp.passed.Store(-1)
+	}
+	return sp, err
 }
 
 func (s *space) current(epoch dhruva.Epoch) bool {
@@ -117,11 +186,16 @@ func (s *space) load(ctx context.Context, store dhruva.Store) error {
 }
 
 // apply follows the feed's tail. Rows may be newer than their change; what is
-// read is the present state, so that applying twice is the same as once.
+// read is the present state, so that applying twice is the same as once. Where
+// the feed does not reach back to, the index is built anew from the rows, and
+// goes on from the head that was read with them.
 func (s *space) apply(ctx context.Context, store dhruva.Store) error {
 	var touched []dhruva.SourceID
 	last, seen, rebuild := s.applied, map[string]bool{}, false
 	for c, err := range store.Changes(ctx, s.scope, s.applied) {
+		if errors.Is(err, dhruva.ErrCompacted) {
+			return s.load(ctx, store)
+		}
 		if err != nil {
 			return err
 		}
