@@ -72,7 +72,9 @@ func (a *attempt) overtaken(ctx context.Context, err error) bool {
 }
 
 // foreign: the row is not as this attempt left it.
-func (a *attempt) foreign(row dhruva.Idempotency) bool { return !a.stored || row.Fence != a.held }
+func (a *attempt) foreign(row dhruva.Idempotency) bool {
+	return !a.stored || row.Fence != a.held || row.State == dhruva.CallDone
+}
 
 // blame is overtaken for an Update whose fn failed. It asks the same snapshot,
 // which may show what is not committed yet.
