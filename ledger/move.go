@@ -105,6 +105,7 @@ func (l *Ledger) moveStep(ctx context.Context, j dhruva.Job) (done bool, err err
 	}
 	now := l.now()
 	err = l.Store.Update(ctx, scopes, func(tx dhruva.Tx) error {
+		more(tx) // there may be other moves of the session to be finished
 		row, err := ownJob(tx, j)
 		if done = row.State == dhruva.JobDone; err != nil || done {
 			return err
@@ -115,7 +116,6 @@ func (l *Ledger) moveStep(ctx context.Context, j dhruva.Job) (done bool, err err
 		if done {
 			row.State, row.LeaseUntil = dhruva.JobDone, time.Time{}
 		} else {
-			more(tx)
 			row.LeaseUntil = latest(row.LeaseUntil, now.Add(l.upkeep().JobLease))
 		}
 		row.UpdatedAt = now

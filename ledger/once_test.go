@@ -68,6 +68,14 @@ var operations = map[string]func(*rig) operation{
 			return err
 		}
 	},
+	"attach a long session": func(r *rig) operation {
+		s, to := r.session(""), r.space("work")
+		r.talk(s.ID, "river", 125)
+		return func(l *ledger.Ledger) error {
+			_, err := l.Attach(r.ctx(), s.ID, to.ID)
+			return err
+		}
+	},
 	"title": func(r *rig) operation {
 		s := r.session(r.space("work").ID)
 		return func(l *ledger.Ledger) error {
