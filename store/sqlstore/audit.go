@@ -98,6 +98,6 @@ func (t *tx) PutAuditHead(row dhruva.AuditHead) error {
 	if err := t.allow("audit head", t.reach.Covers(row.Tenant, ""), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put audit head", upsertAuditHead, string(row.Tenant), row.Size, row.Fence, row.At.UnixMicro())
+	err := t.send("put audit head", upsertAuditHead, string(row.Tenant), row.Size, row.Fence, row.At.UnixMicro())
 	return err
 }

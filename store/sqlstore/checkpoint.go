@@ -141,7 +141,7 @@ func (t *tx) PutCheckpoint(row dhruva.Checkpoint) error {
 
 func (t *tx) putItems(row dhruva.Checkpoint) error {
 	for n, i := range row.Items {
-		if _, err := t.exec("put checkpoint item", insertCheckpointItem, string(row.Tenant), string(row.Space), digest(row.Hash), n,
+		if err := t.send("put checkpoint item", insertCheckpointItem, string(row.Tenant), string(row.Space), digest(row.Hash), n,
 			string(i.ID), string(i.Kind), i.Text, asJSON(i.Attrs), asJSON(i.Cites), i.Salt[:], digest(i.Digest), flag(i.Redacted)); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/internal/pgtest"
 	"github.com/dhruva-memory/dhruva/store/sqlstore"
 	"github.com/dhruva-memory/dhruva/store/storetest"
 )
@@ -28,4 +29,8 @@ func TestConformanceFile(t *testing.T) {
 
 func TestConformanceMemory(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) dhruva.Store { return open(t, ":memory:", sqlstore.Options{}) })
+}
+
+func TestConformancePostgres(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) dhruva.Store { return open(t, pgtest.URL(t), sqlstore.Options{}) })
 }

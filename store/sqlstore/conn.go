@@ -2,110 +2,75 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dhruva-memory/dhruva"
 )
 
-// conn is one connection and the statements prepared on it. It is for one
-// goroutine at a time.
-//
-// Statements run without the caller's context: the driver would start a
-// goroutine for each to interrupt it, and all of them are short. Whoever
-// holds the conn looks at the context between statements and rows.
-type conn struct {
-	d          *dialect
-	sql        *sql.Conn
-	statements map[string]*sql.Stmt // by text, a fixed set
+// conn is one connection and the transaction on it. It is for one goroutine at
+// a time. Its errors are ours where the database's own can be told apart.
+type conn interface {
+	// exec runs a statement and says how many rows it touched.
+	exec(query string, args ...any) (int64, error)
+	// send runs a statement whose result nobody needs. It may go out with the
+	// next one that is waited for; its failure is then that one's, or comes at
+	// the end.
+	send(query string, args ...any) error
+	// query runs a statement that gives rows. They are read to their end, or
+	// closed, before anything else.
+	query(query string, args ...any) (rows, error)
+	// script runs statements without parameters that are not worth keeping
+	// prepared.
+	script(text string) error
+
+	// begin opens a write transaction that holds the locks of scopes, snapshot
+	// one that reads.
+	begin(scopes []dhruva.Scope) error
+	snapshot(scopes []dhruva.Scope) error
+	// savepoint is where undo goes back to; release forgets it. It costs nothing
+	// unless something is written behind it. An undo that fails leaves a
+	// transaction that can only be rolled back.
+	savepoint()
+	undo() error
+	release() error
+	// settle waits for everything that was sent.
+	settle() error
+	commit() error
+	rollback() error
+
+	// bound ends what is waited for when the context does; the connection may be
+	// lost by that.
+	bound(context.Context)
+	// lost: it cannot be used again. stale: it was lost before it answered
+	// anything in this transaction, as when it had been idle while the server
+	// went away.
+	lost() bool
+	stale() bool
+	close() error
 }
 
-// dial makes a connection and checks it, waiting a while for another process
-// that is just making the database.
-func (d *dialect) dial(ctx context.Context, db *sql.DB) (*conn, error) {
-	for {
-		c, err := d.dialOnce(ctx, db)
-		if err == nil {
-			return c, nil
-		}
-		if !d.busy(err) {
-			return nil, d.classify(err)
-		}
-		pause := time.NewTimer(busyPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return nil, d.classify(err)
-		}
-	}
+// rows are read in order.
+type rows interface {
+	Next() bool
+	scanner
+	Err() error
+	Close() error
 }
 
-func (d *dialect) dialOnce(ctx context.Context, db *sql.DB) (*conn, error) {
-	raw, err := db.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c := &conn{d: d, sql: raw, statements: map[string]*sql.Stmt{}}
-	if err := d.ready(ctx, c); err != nil {
-		c.close()
-		return nil, err
-	}
-	return c, nil
-}
+// scanner is a row.
+type scanner interface{ Scan(...any) error }
 
-// close finalizes the statements first: SQLite keeps a connection open, and its
-// log in place, while one of them lives.
-func (c *conn) close() error {
-	var first error
-	for _, s := range c.statements {
-		first = firstOf(first, s.Close())
-	}
-	return firstOf(first, c.sql.Close())
-}
+// again is why an update has to run again: nothing of it was kept, and it is
+// not its own fault.
+type again struct{ cause error }
 
-// text reads one value by a statement that is not worth keeping.
-func (c *conn) text(ctx context.Context, query string, into *string) error {
-	return c.sql.QueryRowContext(ctx, query).Scan(into)
-}
+func (a *again) Error() string   { return "to be run again: " + a.cause.Error() }
+func (a *again) Unwrap() []error { return []error{dhruva.ErrUnavailable, a.cause} }
 
-func (c *conn) prepared(query string) (*sql.Stmt, error) {
-	if s, ok := c.statements[query]; ok {
-		return s, nil
-	}
-	s, err := c.sql.PrepareContext(context.Background(), query)
-	if err != nil {
-		return nil, c.d.classify(err)
-	}
-	c.statements[query] = s
-	return s, nil
-}
-
-// exec runs a statement and says how many rows it touched.
-func (c *conn) exec(query string, args ...any) (int64, error) {
-	s, err := c.prepared(query)
-	if err != nil {
-		return 0, err
-	}
-	r, err := s.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, c.d.classify(err)
-	}
-	return r.RowsAffected()
-}
-
-// query runs a statement that gives rows.
-func (c *conn) query(query string, args ...any) (*sql.Rows, error) {
-	s, err := c.prepared(query)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.QueryContext(context.Background(), args...)
-	if err != nil {
-		return nil, c.d.classify(err)
-	}
-	return rows, nil
+func isAgain(err error) bool {
+	var a *again
+	return errors.As(err, &a)
 }
 
 // ended says that a context has ended, as both its own error and ours.
@@ -114,4 +79,11 @@ func ended(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", dhruva.ErrUnavailable, context.Cause(ctx))
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
 }

@@ -16,7 +16,7 @@ func (t *tx) PutCursor(row dhruva.Cursor) error {
 	if err := t.allow("cursor", t.reach.Covers(row.Tenant, row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put cursor", upsertCursor, string(row.Tenant), string(row.Space), string(row.Node), row.Seq, row.At.UnixMicro())
+	err := t.send("put cursor", upsertCursor, string(row.Tenant), string(row.Space), string(row.Node), row.Seq, row.At.UnixMicro())
 	return err
 }
 

@@ -5,28 +5,35 @@ import (
 	"io/fs"
 )
 
-// dialect is all that differs between databases.
+// dialect is all that differs between databases, besides conn.
 type dialect struct {
-	// driver and the two data source names make connections.
-	driver string
-	write  string
-	read   string
-	// single: there is one connection, for writing and reading.
-	single bool
+	// name is where the database is, for people: it holds no secret.
+	name string
 	// schema holds the migrations.
 	schema fs.FS
-	// ready checks a new connection: version, and settings read back.
-	ready func(context.Context, *conn) error
-	// begin opens a write transaction and takes its locks; beginRead opens a
-	// snapshot.
-	begin, beginRead string
+	// write and read make connections for updates and for views. read is nil
+	// when the one connection of the database serves both.
+	write, read func(context.Context) (conn, error)
+	// writers and readers are how many of each there are when the options do not
+	// say, and batch how many updates share a commit.
+	writers, readers, batch int
+	// alone: one update is written at a time, whatever its scopes, and updates
+	// of different scopes share a commit.
+	alone bool
+	// tables lists the tables and views that are there, whoever made them.
+	tables string
+	// lockSchema has other processes wait that are migrating, too; "" when begin
+	// does.
+	lockSchema string
 	// lockRows ends a SELECT whose rows are then written, so that another
 	// transaction passes over them; "" where writers are alone.
 	lockRows string
-	// classify maps a driver's error to ours, or returns it as it is.
-	classify func(error) error
-	// busy: the error says that another process holds a lock.
-	busy func(error) bool
+	// wide and narrow lift and restore the limit of a transaction to the rows of
+	// its tenant, for a statement that must look at those of all; "" where the
+	// statements themselves are the limit.
+	wide, narrow string
 	// check lists what is wrong with the database.
 	check []string
+	// close ends what the connections share.
+	close func() error
 }

@@ -32,7 +32,7 @@ func (t *tx) PutGrant(row dhruva.Grant) error {
 	if err := t.allow("grant", t.reach.Covers(row.Tenant, ""), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put grant", upsertGrant, string(row.Tenant), string(row.Space), string(row.Principal), string(row.Role),
+	err := t.send("put grant", upsertGrant, string(row.Tenant), string(row.Space), string(row.Principal), string(row.Role),
 		string(row.By), row.CreatedAt.UnixMicro())
 	return err
 }

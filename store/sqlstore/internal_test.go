@@ -11,11 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -76,13 +78,22 @@ func TestReadersCannotWrite(t *testing.T) {
 
 // TestPragmasAreReadBack: a setting that does not hold is an error.
 func TestPragmasAreReadBack(t *testing.T) {
-	o := Options{}.orDefaults()
-	d, err := sqliteDialect(filepath.Join(t.TempDir(), "dhruva.db"), o)
+	path := filepath.Join(t.TempDir(), "dhruva.db")
+	d, err := sqliteDialect(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.write = strings.Replace(d.write, "synchronous%282%29", "synchronous%281%29", 1)
-	_, err = open(context.Background(), d, o)
+	want := pragmas(Options{BusyTimeout: 5 * time.Second, CacheKiB: 2048}, "wal")
+	told := slices.Clone(want)
+	for n := range told {
+		told[n].set = strings.Replace(told[n].set, "synchronous(2)", "synchronous(1)", 1)
+	}
+	file, err := sqliteSource("file:"+path, told, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.want, d.write = want, file.dial
+	_, err = open(context.Background(), d, Options{})
 	if !errors.Is(err, dhruva.ErrUnavailable) || !strings.Contains(err.Error(), "synchronous is 1, want 2") {
 		t.Errorf("open: %v", err)
 	}
@@ -161,7 +172,7 @@ func TestBatchLimit(t *testing.T) {
 				wg.Go(func() { s.Update(context.Background(), scope, nothing) })
 			}
 			synctest.Wait()
-			if s.next(3) != nil {
+			if s.lanes[""].next(3) != nil {
 				t.Error("a full batch took another update")
 			}
 			return nil

@@ -120,7 +120,7 @@ func (t *tx) dueOf(s dhruva.SpaceID, kind string, c dhruva.JobClaim) ([]dhruva.J
 	}
 	var due []dhruva.Job
 	for _, query := range []string{queued, abandonedJobs} {
-		rows, err := collect(t, "claim", scanJob, query+t.c.d.lockRows, string(t.reach.Tenant), string(s), kind, c.Now.UnixMicro(), c.Limit)
+		rows, err := collect(t, "claim", scanJob, query+t.d.lockRows, string(t.reach.Tenant), string(s), kind, c.Now.UnixMicro(), c.Limit)
 		if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,11 @@ func (t *tx) PutKey(row dhruva.Key) error {
 	if err := t.allow("key", t.reach.Covers(row.Tenant, ""), 1); err != nil {
 		return err
 	}
-	taken, err := collect(t, "put key", scanKey, selectKeyByHash, row.Hash)
+	var taken []dhruva.Key
+	err := t.wide("put key", func() (err error) {
+		taken, err = collect(t, "put key", scanKey, selectKeyByHash, row.Hash)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -51,7 +55,7 @@ func (t *tx) PutKey(row dhruva.Key) error {
 		return conflict("key")
 	}
 	row = row.Canonical()
-	_, err = t.exec("put key", upsertKey, string(row.Tenant), string(row.ID), row.Hash, row.Name, row.Label, flag(row.Test),
+	err = t.send("put key", upsertKey, string(row.Tenant), string(row.ID), row.Hash, row.Name, row.Label, flag(row.Test),
 		asJSON(row.Scopes), string(row.Space), asJSON(row.Spaces), row.Provider, string(row.Owner), string(row.Maker),
 		row.CreatedAt.UnixMicro(), optional(row.ExpiresAt), optional(row.RevokedAt))
 	return err

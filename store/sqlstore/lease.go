@@ -29,6 +29,6 @@ func (t *tx) PutLease(row dhruva.Lease) error {
 	if err := t.allow("lease", t.reachesLease(row.Tenant), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put lease", upsertLease, string(row.Tenant), row.Name, string(row.Owner), row.Fence, row.Until.UnixMicro())
+	err := t.send("put lease", upsertLease, string(row.Tenant), row.Name, string(row.Owner), row.Fence, row.Until.UnixMicro())
 	return err
 }

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -12,9 +11,9 @@ import (
 
 const (
 	createMigrations = `CREATE TABLE IF NOT EXISTS migrations (
-  number     INTEGER PRIMARY KEY,
+  number     BIGINT PRIMARY KEY,
   name       TEXT NOT NULL,
-  applied_at INTEGER NOT NULL
+  applied_at BIGINT NOT NULL
 )`
 	selectMigrations = "SELECT name FROM migrations ORDER BY number"
 	insertMigration  = "INSERT INTO migrations (number, name, applied_at) VALUES ($1, $2, $3)"
@@ -22,13 +21,13 @@ const (
 
 // migrate brings the schema up to the program's, each migration in a
 // transaction of its own. Another process may be doing the same.
-func migrate(ctx context.Context, c *conn) error {
-	names, err := fs.Glob(c.d.schema, "*.sql") // sorted
+func migrate(d *dialect, c conn) error {
+	names, err := fs.Glob(d.schema, "*.sql") // sorted
 	if err != nil {
 		return err
 	}
 	for {
-		more, err := migrateOne(ctx, c, names)
+		more, err := migrateOne(d, c, names)
 		if err != nil || !more {
 			return err
 		}
@@ -36,52 +35,78 @@ func migrate(ctx context.Context, c *conn) error {
 }
 
 // migrateOne applies the next migration, if there is one.
-func migrateOne(ctx context.Context, c *conn, names []string) (more bool, err error) {
-	if done, err := applied(ctx, c); err == nil && len(done) == len(names) { // the usual case takes no lock
+func migrateOne(d *dialect, c conn, names []string) (more bool, err error) {
+	if done, err := applied(d, c); err == nil && len(done) == len(names) { // the usual case takes no lock
 		return false, compatible(done, names)
 	}
-	if _, err := c.sql.ExecContext(ctx, c.d.begin); err != nil {
-		return false, c.d.classify(err)
+	if err := c.begin(nil); err != nil {
+		return false, err
 	}
 	defer func() {
 		if err != nil {
-			c.sql.ExecContext(context.Background(), "ROLLBACK")
+			c.rollback()
 		}
 	}()
-	if _, err := c.sql.ExecContext(ctx, createMigrations); err != nil {
-		return false, c.d.classify(err)
+	if d.lockSchema != "" {
+		if err := c.script(d.lockSchema); err != nil {
+			return false, err
+		}
 	}
-	done, err := applied(ctx, c)
+	done, err := applied(d, c)
 	if err != nil {
-		return false, c.d.classify(err)
+		return false, err
 	}
 	if err := compatible(done, names); err != nil {
 		return false, err
 	}
 	if len(done) < len(names) {
-		if err := apply(ctx, c, len(done), names[len(done)]); err != nil {
+		if err := apply(d, c, len(done), names[len(done)]); err != nil {
 			return false, err
 		}
 	}
-	_, err = c.sql.ExecContext(ctx, "COMMIT")
-	return len(done) < len(names), c.d.classify(err)
+	return len(done) < len(names), c.commit()
 }
 
-func applied(ctx context.Context, c *conn) ([]string, error) {
-	rows, err := c.sql.QueryContext(ctx, selectMigrations)
+// applied lists the migrations that were applied: none when there is no table
+// at all. Where there are tables but no migrations of ours, they are another
+// program's.
+func applied(d *dialect, c conn) ([]string, error) {
+	tables, err := texts(c, d.tables)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
+	ours := false
+	for _, name := range tables {
+		ours = ours || name == "migrations"
+	}
+	switch {
+	case len(tables) == 0:
+		return nil, nil
+	case !ours:
+		return nil, fmt.Errorf("%w: it holds tables of another program, %s the first; a store needs an empty database or schema of its own", dhruva.ErrInvalid, tables[0])
+	}
+	names, err := texts(c, selectMigrations)
+	if err != nil && !c.lost() {
+		return nil, fmt.Errorf("%w: it was made by another program: its table of migrations is not ours: %w", dhruva.ErrInvalid, err)
+	}
+	return names, err
+}
+
+// texts reads a column of texts.
+func texts(c conn, query string) (out []string, err error) {
+	r, err := c.query(query)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	for r.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
+		if err := r.Scan(&name); err != nil {
 			return nil, err
 		}
-		names = append(names, name)
+		out = append(out, name)
 	}
-	return names, rows.Err()
+	return out, r.Err()
 }
 
 // compatible: what was applied must be the beginning of what we know.
@@ -99,14 +124,19 @@ func compatible(done, names []string) error {
 	return nil
 }
 
-func apply(ctx context.Context, c *conn, number int, name string) error {
-	text, err := fs.ReadFile(c.d.schema, name)
+func apply(d *dialect, c conn, number int, name string) error {
+	text, err := fs.ReadFile(d.schema, name)
 	if err != nil {
 		return err
 	}
-	if _, err := c.sql.ExecContext(ctx, string(text)); err != nil {
-		return fmt.Errorf("migration %s: %w", strings.TrimSuffix(name, ".sql"), c.d.classify(err))
+	if number == 0 {
+		if err := c.script(createMigrations); err != nil {
+			return err
+		}
 	}
-	_, err = c.sql.ExecContext(ctx, insertMigration, number+1, name, time.Now().UnixMicro())
-	return c.d.classify(err)
+	if err := c.script(string(text)); err != nil {
+		return fmt.Errorf("migration %s: %w", strings.TrimSuffix(name, ".sql"), err)
+	}
+	_, err = c.exec(insertMigration, number+1, name, time.Now().UnixMicro())
+	return err
 }

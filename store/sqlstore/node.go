@@ -33,7 +33,7 @@ func (t *tx) PutNode(row dhruva.Node) error {
 	if err := t.allow("node", t.reach.System, 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put node", upsertNode, installation, string(row.ID), row.Name, row.Version, row.StartedAt.UnixMicro(), row.Until.UnixMicro())
+	err := t.send("put node", upsertNode, installation, string(row.ID), row.Name, row.Version, row.StartedAt.UnixMicro(), row.Until.UnixMicro())
 	return err
 }
 

@@ -138,7 +138,7 @@ func TestViewDoesNotBlockTheWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.View(context.Background(), shared, func(tx dhruva.Tx) error {
-		before, err := tx.Session("s")
+		before, err := tx.Session("shared-s")
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func TestViewDoesNotBlockTheWriter(t *testing.T) {
 		if err := <-done; err != nil {
 			return err
 		}
-		after, err := tx.Session("s")
+		after, err := tx.Session("shared-s")
 		if before.LastSeq != 1 || after.LastSeq != 1 {
 			t.Errorf("the view saw turn %d and then %d", before.LastSeq, after.LastSeq)
 		}

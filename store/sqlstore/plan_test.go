@@ -118,14 +118,14 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 	}
 }
 
-// wholeStatements are those that are run as they are: others begin with a
-// constant that is not.
+// wholeStatements are those that are run as they are, on both engines: others
+// begin with a constant that is not; names of Postgres' own begin with pg.
 func wholeStatements(t *testing.T) map[string]string {
 	out := map[string]string{}
 	all := statements(t)
 	for name, text := range all {
 		begins := func(other string) bool { return other != text && strings.HasPrefix(other, text) }
-		if statement.MatchString(text) && !slices.ContainsFunc(slices.Collect(maps.Values(all)), begins) {
+		if statement.MatchString(text) && !strings.HasPrefix(name, "pg") && !slices.ContainsFunc(slices.Collect(maps.Values(all)), begins) {
 			out[name] = text
 		}
 	}

@@ -2,78 +2,86 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
+	"sync"
 
 	"github.com/dhruva-memory/dhruva"
 )
 
-// pool holds a fixed number of connections; a nil one is made when it is first
-// needed, and again after it broke.
+// pool holds at most a number of connections, made when they are needed. The
+// one that was used last is used first.
 type pool struct {
-	d    *dialect
-	db   *sql.DB
-	idle chan *conn
+	dial  func(context.Context) (conn, error)
+	slots chan struct{} // one for each connection in use
+
+	mu   sync.Mutex
+	idle []conn
 }
 
-func newPool(d *dialect, source string, size int) (*pool, error) {
-	db, err := sql.Open(d.driver, source)
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxIdleConns(0) // a conn we close is closed
-	p := &pool{d: d, db: db, idle: make(chan *conn, size)}
-	for range size {
-		p.idle <- nil
-	}
-	return p, nil
+func newPool(size int, dial func(context.Context) (conn, error)) *pool {
+	return &pool{dial: dial, slots: make(chan struct{}, size)}
 }
 
 // take waits for a connection until the context or the store ends.
-func (p *pool) take(ctx context.Context, closing <-chan struct{}) (*conn, error) {
+func (p *pool) take(ctx context.Context, closing <-chan struct{}) (conn, error) {
 	select {
-	case c := <-p.idle:
-		if c != nil {
-			return c, nil
-		}
-		c, err := p.d.dial(ctx, p.db)
-		if err != nil {
-			p.idle <- nil
-		}
-		return c, err
+	case p.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ended(ctx)
 	case <-closing:
 		return nil, errClosed
 	}
+	if c := p.pop(); c != nil {
+		return c, nil
+	}
+	c, err := p.dial(ctx)
+	if err != nil {
+		<-p.slots
+	}
+	return c, err
 }
 
-// give returns a connection, or drops it when it is broken. The only
-// connection of a database in memory is kept: it is the database.
-func (p *pool) give(c *conn, broken bool) {
-	if broken && !p.d.single {
-		c.close()
-		c = nil
+func (p *pool) pop() conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return nil
 	}
-	p.idle <- c
+	c := p.idle[len(p.idle)-1]
+	p.idle = p.idle[:len(p.idle)-1]
+	return c
+}
+
+// give returns a connection, or drops it when it is lost. When it was lost
+// before it was used, so were those that are idle.
+func (p *pool) give(c conn) {
+	if c.stale() {
+		p.drop()
+	}
+	if c.lost() {
+		c.close()
+	} else {
+		p.mu.Lock()
+		p.idle = append(p.idle, c)
+		p.mu.Unlock()
+	}
+	<-p.slots
+}
+
+// drop closes the idle connections.
+func (p *pool) drop() (first error) {
+	for c := p.pop(); c != nil; c = p.pop() {
+		first = firstOf(first, c.close())
+	}
+	return first
 }
 
 // close waits for every connection to come back and closes it.
 func (p *pool) close() error {
-	var first error
-	for range cap(p.idle) {
-		if c := <-p.idle; c != nil {
-			first = firstOf(first, c.close())
-		}
+	for range cap(p.slots) {
+		p.slots <- struct{}{}
 	}
-	return firstOf(first, p.db.Close())
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
+	return p.drop()
 }
 
 var errClosed = fmt.Errorf("%w: store is closed", dhruva.ErrUnavailable)

@@ -38,7 +38,7 @@ func (t *tx) PutProvider(row dhruva.ProviderConfig) error {
 	if err := t.allow("provider", t.reach.Covers(row.Tenant, ""), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put provider", upsertProvider, string(row.Tenant), row.Name, string(row.Dialect), row.BaseURL, row.DefaultModel,
+	err := t.send("put provider", upsertProvider, string(row.Tenant), row.Name, string(row.Dialect), row.BaseURL, row.DefaultModel,
 		flag(row.Enabled), flag(row.AllowPrivate), blob(row.Sealed), row.Label, row.Version, row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro())
 	return err
 }

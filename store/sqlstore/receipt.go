@@ -57,7 +57,7 @@ func (t *tx) PutReceipt(row dhruva.Receipt) error {
 		return err
 	}
 	row = row.Canonical()
-	_, err := t.exec("put receipt", upsertReceipt, string(row.Tenant), string(row.ID), string(row.Space), string(row.Session), row.Kind,
+	err := t.send("put receipt", upsertReceipt, string(row.Tenant), string(row.ID), string(row.Space), string(row.Session), row.Kind,
 		row.State, row.CreatedAt.UnixMicro(), asJSON(row))
 	return err
 }

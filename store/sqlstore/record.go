@@ -39,7 +39,7 @@ func (t *tx) PutRecord(row dhruva.Record) error {
 	if err := t.allow("record", t.reach.Covers(row.Tenant, row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put record", upsertRecord, string(row.Tenant), string(row.Space), row.Generation, string(row.ID), string(row.Source),
+	err := t.send("put record", upsertRecord, string(row.Tenant), string(row.Space), row.Generation, string(row.ID), string(row.Source),
 		row.Start, row.End, row.Kind, row.Extractor, digest(row.Digest), row.EventTime.UnixMicro(), row.CreatedAt.UnixMicro(),
 		blob(row.MAC), row.KID)
 	return err

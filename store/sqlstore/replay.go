@@ -74,7 +74,7 @@ func (t *tx) PutReplay(row dhruva.Replay) error {
 	if err := t.forgetWays(row.Space, row.ID); err != nil {
 		return err
 	}
-	_, err := t.exec("put replay", upsertReplay, string(row.Tenant), string(row.Space), string(row.ID), string(row.Dialect), row.Generation,
+	err := t.send("put replay", upsertReplay, string(row.Tenant), string(row.Space), string(row.ID), string(row.Dialect), row.Generation,
 		string(row.Session), asJSON(row.Keys), asJSON(row.Evidence), digest(row.Checkpoint), row.Renderer, digest(row.Rendered),
 		asJSON(row.Removed), string(row.Receipt), row.CreatedAt.UnixMicro())
 	if err != nil {
@@ -87,12 +87,12 @@ func (t *tx) PutReplay(row dhruva.Replay) error {
 func (t *tx) putWays(row dhruva.Replay) error {
 	tenant, space, id := string(row.Tenant), string(row.Space), string(row.ID)
 	for _, k := range row.Keys {
-		if _, err := t.exec("put replay key", insertReplayKey, tenant, space, string(row.Dialect), digest(k), row.CreatedAt.UnixMicro(), id); err != nil {
+		if err := t.send("put replay key", insertReplayKey, tenant, space, string(row.Dialect), digest(k), row.CreatedAt.UnixMicro(), id); err != nil {
 			return err
 		}
 	}
 	for _, e := range row.Evidence {
-		if _, err := t.exec("put replay source", insertReplaySource, tenant, space, string(e.Source), id); err != nil {
+		if err := t.send("put replay source", insertReplaySource, tenant, space, string(e.Source), id); err != nil {
 			return err
 		}
 	}

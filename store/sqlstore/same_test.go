@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/internal/pgtest"
 	"github.com/dhruva-memory/dhruva/store/memstore"
 	"github.com/dhruva-memory/dhruva/store/sqlstore"
 	"github.com/dhruva-memory/dhruva/store/storetest"
@@ -33,4 +34,8 @@ func TestSameAsMemstoreOnFile(t *testing.T) {
 		}
 		return beside(t, filepath.Join(dir, "dhruva.db"))
 	})
+}
+
+func TestSameAsMemstoreOnPostgres(t *testing.T) {
+	storetest.Same(t, func() (dhruva.Store, dhruva.Store, func()) { return beside(t, pgtest.URL(t)) })
 }

@@ -92,7 +92,7 @@ func (t *tx) PutSession(row dhruva.Session) error {
 		row.Provider, row.Model, row.Branch, digest(row.Seeded), digest(row.ForkedFrom), string(row.ForkedSession), row.ForkedSeq}
 	args = append(args, mountColumns(row.Mount)...)
 	args = append(args, row.LastSeq, string(row.Owner), row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(), optional(row.DeletedAt))
-	if _, err := t.exec("put session", upsertSession, args...); err != nil {
+	if err := t.send("put session", upsertSession, args...); err != nil {
 		return err
 	}
 	t.homes[row.ID] = row.Space
@@ -147,7 +147,7 @@ func (t *tx) PutChain(row dhruva.Chain) error {
 	if err := t.allow("chain", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put chain", insertChain, string(t.reach.Tenant), string(row.Space), digest(row.Hash), row.Seq, string(row.Session))
+	err := t.send("put chain", insertChain, string(t.reach.Tenant), string(row.Space), digest(row.Hash), row.Seq, string(row.Session))
 	return err
 }
 
@@ -166,6 +166,6 @@ func (t *tx) BindHint(s dhruva.SpaceID, h dhruva.Hash, id dhruva.SessionID) erro
 	if err := t.allow("hint", t.reach.Holds(s), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put hint", upsertHint, string(t.reach.Tenant), string(s), digest(h), string(id))
+	err := t.send("put hint", upsertHint, string(t.reach.Tenant), string(s), digest(h), string(id))
 	return err
 }

@@ -54,7 +54,7 @@ func (t *tx) PutSource(row dhruva.Source) error {
 	if err := t.allow("source", t.reach.Covers(row.Tenant, row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put source", upsertSource, string(row.Tenant), string(row.Space), row.Generation, string(row.ID),
+	err := t.send("put source", upsertSource, string(row.Tenant), string(row.Space), row.Generation, string(row.ID),
 		string(row.Class), string(row.State), row.HeldFor, string(row.Role), digest(row.Digest), row.Size,
 		row.EventTime.UnixMicro(), row.CreatedAt.UnixMicro(), blob(row.MAC), row.KID)
 	return err
@@ -87,7 +87,7 @@ func (t *tx) AddReference(row dhruva.Reference) error {
 	if err := t.allow("reference", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put reference", insertReference, string(t.reach.Tenant), string(row.Space), row.Generation, string(row.Source),
+	err := t.send("put reference", insertReference, string(t.reach.Tenant), string(row.Space), row.Generation, string(row.Source),
 		string(row.Session), row.Seq, digest(row.Checkpoint), string(row.Item))
 	return err
 }
@@ -136,7 +136,7 @@ func (t *tx) PutTombstone(row dhruva.Tombstone) error {
 	if err := t.allow("tombstone", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put tombstone", upsertTombstone, string(t.reach.Tenant), string(row.Space), row.Generation, string(row.Source),
+	err := t.send("put tombstone", upsertTombstone, string(t.reach.Tenant), string(row.Space), row.Generation, string(row.Source),
 		row.State, row.CreatedAt.UnixMicro())
 	return err
 }

@@ -64,7 +64,7 @@ func (t *tx) PutTenant(row dhruva.Tenant) error {
 	if err := t.allow("tenant", t.reachesTenant(row.ID), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put tenant", upsertTenant, string(row.ID), row.Name, row.KID, row.CreatedAt.UnixMicro())
+	err := t.send("put tenant", upsertTenant, string(row.ID), row.Name, row.KID, row.CreatedAt.UnixMicro())
 	return err
 }
 
@@ -127,7 +127,7 @@ func (t *tx) PutSpace(row dhruva.Space) error {
 	if err := t.allow("space", t.reach.Covers(row.Tenant, row.ID), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put space", upsertSpace, string(row.Tenant), string(row.ID), row.Name, row.Description,
+	err := t.send("put space", upsertSpace, string(row.Tenant), string(row.ID), row.Name, row.Description,
 		row.ProjectRoot, string(row.Owner), flag(row.Home), row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(),
 		optional(row.DeletedAt))
 	return err
@@ -155,7 +155,7 @@ func (t *tx) PutEpoch(row dhruva.Epoch) error {
 	if err := t.allow("epoch", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put epoch", upsertEpoch, string(t.reach.Tenant), string(row.Space), row.Generation, row.Fence, row.ACLVersion)
+	err := t.send("put epoch", upsertEpoch, string(t.reach.Tenant), string(row.Space), row.Generation, row.Fence, row.ACLVersion)
 	return err
 }
 
@@ -171,7 +171,7 @@ func (t *tx) AppendChange(id dhruva.SpaceID, c dhruva.Change) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, err = t.exec("put change", insertChange, string(t.reach.Tenant), string(id), seq, string(c.Kind), c.Ref, c.At.UnixMicro())
+	err = t.send("put change", insertChange, string(t.reach.Tenant), string(id), seq, string(c.Kind), c.Ref, c.At.UnixMicro())
 	return seq, err
 }
 
@@ -196,6 +196,6 @@ func (t *tx) CompactChanges(id dhruva.SpaceID, through int64) error {
 	if err := t.drop("changes", deleteChanges, string(t.reach.Tenant), string(id), through); err != nil {
 		return err
 	}
-	_, err = t.exec("put epoch", raiseTail, through, string(t.reach.Tenant), string(id))
+	err = t.send("put epoch", raiseTail, through, string(t.reach.Tenant), string(id))
 	return err
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/*/*.sql
 var migrations embed.FS
 
 // memory names a private database in memory.
@@ -58,28 +59,59 @@ func pragmas(o Options, journal string) []pragma {
 
 // sqliteDialect is SQLite on a file, or in memory with one connection.
 func sqliteDialect(path string, o Options) (*dialect, error) {
-	schema, err := fs.Sub(migrations, "migrations")
+	o.BusyTimeout, o.CacheKiB = positive(o.BusyTimeout, 5*time.Second), positive(o.CacheKiB, 2048)
+	schema, err := fs.Sub(migrations, "migrations/sqlite")
 	if err != nil {
 		return nil, err
 	}
-	d := &dialect{
-		driver: "sqlite", schema: schema, single: path == memory,
-		begin: "BEGIN IMMEDIATE", beginRead: "BEGIN",
-		classify: sqliteError, busy: sqliteBusy,
-		check: []string{"PRAGMA integrity_check(20)", "SELECT 'foreign key of ' || \"table\" FROM pragma_foreign_key_check LIMIT 20"},
-	}
 	file, journal := memory, "memory"
-	if !d.single {
+	if path != memory {
 		journal = "wal"
 		if file, err = privateFile(path); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	want := pragmas(o, journal)
-	d.write = source(file, want)
-	d.read = source(file, append(want[:len(want):len(want)], pragma{set: "query_only(1)"}))
-	d.ready = func(ctx context.Context, c *conn) error { return sqliteReady(ctx, c, want) }
+	d := &dialect{
+		name: path, schema: schema, alone: true, writers: 1, readers: 4, batch: 256,
+		tables: "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name",
+		check:  []string{"PRAGMA integrity_check(20)", "SELECT 'foreign key of ' || \"table\" FROM pragma_foreign_key_check LIMIT 20"},
+	}
+	write, err := sqliteSource(file, want, path == memory)
+	if err != nil {
+		return nil, err
+	}
+	d.write, d.close = write.dial, write.db.Close
+	if path != memory {
+		read, err := sqliteSource(file, append(want[:len(want):len(want)], pragma{set: "query_only(1)"}), false)
+		if err != nil {
+			return nil, err
+		}
+		read.want = want
+		d.read = read.dial
+		d.close = func() error { return firstOf(read.db.Close(), write.db.Close()) }
+	}
 	return d, nil
+}
+
+// sqliteFile makes connections to a file, or to a database in memory.
+type sqliteFile struct {
+	db   *sql.DB
+	want []pragma
+	keep bool
+}
+
+func sqliteSource(file string, settings []pragma, keep bool) (*sqliteFile, error) {
+	db, err := sql.Open("sqlite", source(file, settings))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxIdleConns(0) // a conn we close is closed
+	return &sqliteFile{db, settings, keep}, nil
+}
+
+func (f *sqliteFile) dial(ctx context.Context) (conn, error) {
+	return dialSQLite(ctx, f.db, f.keep, f.want)
 }
 
 // privateFile makes the file, readable by its owner only, if it does not
@@ -111,8 +143,8 @@ func source(file string, settings []pragma) string {
 	return file + "?" + q.Encode()
 }
 
-// sqliteReady reads back what the driver was told, since it may be overridden.
-func sqliteReady(ctx context.Context, c *conn, want []pragma) error {
+// ready reads back what the driver was told, since it may be overridden.
+func (c *sqliteConn) ready(ctx context.Context, want []pragma) error {
 	var version string
 	if err := c.text(ctx, "SELECT sqlite_version()", &version); err != nil {
 		return err
@@ -130,6 +162,11 @@ func sqliteReady(ctx context.Context, c *conn, want []pragma) error {
 		}
 	}
 	return nil
+}
+
+// text reads one value by a statement that is not worth keeping.
+func (c *sqliteConn) text(ctx context.Context, query string, into *string) error {
+	return c.sql.QueryRowContext(ctx, query).Scan(into)
 }
 
 // recent refuses a SQLite older than the minimum.
@@ -157,6 +194,8 @@ func recent(version string) error {
 func sqliteError(err error) error {
 	var e *sqlite.Error
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w: %w", dhruva.ErrUnavailable, err)
 	case !errors.As(err, &e):
@@ -179,6 +218,3 @@ func sqliteBusy(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
 }
-
-// busyPause is how long an opening process waits for another that is opening.
-const busyPause = 10 * time.Millisecond

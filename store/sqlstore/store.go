@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"sync"
 	"time"
 
@@ -13,27 +14,38 @@ import (
 // Options tune a store. The zero value is good.
 type Options struct {
 	// BatchUpdates is the most updates that share one commit. Nothing is waited
-	// for: a commit takes what has queued up behind the one before. 0 means 256.
+	// for: a commit takes what has queued up behind the one before. 0 means 256
+	// on SQLite, 60 on Postgres.
 	BatchUpdates int
-	// Readers is the most views that run at once on a file. 0 means 4.
+	// Readers is the most views that run at once, each on a connection of its
+	// own. 0 means 4 on SQLite, 12 on Postgres.
 	Readers int
+	// Writers is the most updates of different scopes that run at once on
+	// Postgres. 0 means 8. SQLite has one.
+	Writers int
 	// WriteTimeout bounds every update, from its call to its commit, and Open. 0
 	// means 30 seconds.
 	WriteTimeout time.Duration
-	// BusyTimeout is how long to wait for another process. 0 means 5 seconds.
+	// BusyTimeout is how long to wait for another process on an SQLite file. 0
+	// means 5 seconds.
 	BusyTimeout time.Duration
-	// CacheKiB is the page cache of each connection. 0 means 2,048.
+	// CacheKiB is SQLite's page cache of each connection. 0 means 2,048.
 	CacheKiB int
 }
 
-func (o Options) orDefaults() Options {
-	return Options{
-		BatchUpdates: positive(o.BatchUpdates, 256),
-		Readers:      positive(o.Readers, 4),
-		WriteTimeout: positive(o.WriteTimeout, 30*time.Second),
-		BusyTimeout:  positive(o.BusyTimeout, 5*time.Second),
-		CacheKiB:     positive(o.CacheKiB, 2048),
+const defaultTimeout = 30 * time.Second
+
+func (o Options) orDefaults(d *dialect) Options {
+	o = Options{
+		BatchUpdates: positive(o.BatchUpdates, d.batch),
+		Readers:      positive(o.Readers, d.readers),
+		Writers:      positive(o.Writers, d.writers),
+		WriteTimeout: positive(o.WriteTimeout, defaultTimeout),
 	}
+	if d.alone {
+		o.Writers = 1
+	}
+	return o
 }
 
 func positive[T ~int | ~int64](v, otherwise T) T {
@@ -47,81 +59,89 @@ func positive[T ~int | ~int64](v, otherwise T) T {
 type Store struct {
 	d       *dialect
 	options Options
-	writers *pool // of one
+	writers *pool
 	readers *pool // the same as writers when there is a single connection
 
-	queue   chan *update  // unbuffered: an update is taken when the writer is ready for it
+	mu       sync.Mutex
+	shutting bool             // no lane is started any more
+	lanes    map[string]*lane // by laneKey
+	running  sync.WaitGroup   // the lanes
+
 	closing chan struct{} // closed by Close
-	stopped chan struct{} // closed when the writer has ended
 	close   func() error
 }
 
 var _ dhruva.Store = (*Store)(nil)
 
-// Open opens the database file at path, makes it if there is none, and brings
-// its schema up to date. The path ":memory:" is a private database that is
-// forgotten by Close.
-func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	o = o.orDefaults()
-	d, err := sqliteDialect(path, o)
+// Open opens a store, makes it if there is none, and brings its schema up to
+// date. at is the path of an SQLite file; ":memory:", a private database that
+// is forgotten by Close; or the URL of a PostgreSQL database
+// (postgres://user@host/database), whose password appears in no error.
+func Open(ctx context.Context, at string, o Options) (*Store, error) {
+	d, err := dialectOf(at, o)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: open %s: %w", path, err)
+		return nil, fmt.Errorf("sqlstore: open: %w", err)
 	}
 	s, err := open(ctx, d, o)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: open %s: %w", path, err)
+		return nil, fmt.Errorf("sqlstore: open %s: %w", d.name, err)
 	}
 	return s, nil
+}
+
+func dialectOf(at string, o Options) (*dialect, error) {
+	if isPostgres(at) {
+		return postgresDialect(at, o)
+	}
+	return sqliteDialect(at, o)
 }
 
 func open(ctx context.Context, d *dialect, o Options) (*Store, error) {
+	o = o.orDefaults(d)
 	ctx, cancel := context.WithTimeout(ctx, o.WriteTimeout)
 	defer cancel()
-	s := &Store{d: d, options: o, queue: make(chan *update), closing: make(chan struct{}), stopped: make(chan struct{})}
+	s := &Store{d: d, options: o, lanes: map[string]*lane{}, closing: make(chan struct{})}
 	s.close = sync.OnceValue(s.shut)
-	var err error
-	if s.writers, err = newPool(d, d.write, 1); err != nil {
-		return nil, err
-	}
+	s.writers = newPool(o.Writers, d.write)
 	s.readers = s.writers
-	if !d.single {
-		if s.readers, err = newPool(d, d.read, o.Readers); err != nil {
-			return nil, err
-		}
+	if d.read != nil {
+		s.readers = newPool(o.Readers, d.read)
 	}
 	if err := s.prepare(ctx); err != nil {
-		close(s.stopped) // there is no writer yet
 		s.close()
 		return nil, err
 	}
-	go s.write()
 	return s, nil
 }
 
-// prepare migrates on the writer's connection.
+// prepare migrates on a writer's connection.
 func (s *Store) prepare(ctx context.Context) error {
 	c, err := s.writers.take(ctx, s.closing)
 	if err != nil {
 		return err
 	}
-	defer s.writers.give(c, false)
-	return migrate(ctx, c)
+	defer s.writers.give(c)
+	c.bound(ctx)
+	return migrate(s.d, c)
 }
 
-// Close waits for the commit and the views that are running, refuses what is
+// Close waits for the commits and the views that are running, refuses what is
 // queued, and closes the database. A second Close does nothing.
 func (s *Store) Close() error { return s.close() }
 
 func (s *Store) shut() error {
+	s.mu.Lock()
+	s.shutting = true
+	s.mu.Unlock()
 	close(s.closing)
-	<-s.stopped
+	s.running.Wait()
 	var err error
-	if s.readers != nil && s.readers != s.writers {
+	if s.readers != s.writers {
 		err = s.readers.close()
 	}
-	err = firstOf(err, s.writers.close()) // the last one out moves the log into the file
-	if err != nil {
-		return fmt.Errorf("sqlstore: close: %w", s.d.classify(err))
+	err = firstOf(err, s.writers.close()) // the last one out moves SQLite's log into the file
+	if err = firstOf(err, s.d.close()); err != nil {
+		return fmt.Errorf("sqlstore: close: %w", err)
 	}
 	return nil
 }
@@ -132,33 +152,45 @@ func (s *Store) View(ctx context.Context, scope dhruva.Scope, fn func(dhruva.Tx)
 	if err != nil {
 		return fmt.Errorf("sqlstore: view: %w", err)
 	}
-	if err := s.view(ctx, scopes, fn); err != nil {
-		return err
+	for {
+		again, err := s.view(ctx, scopes, fn)
+		if !again {
+			return err
+		}
 	}
-	return nil
 }
 
-func (s *Store) view(ctx context.Context, scopes []dhruva.Scope, fn func(dhruva.Tx) error) error {
+// view runs fn once. It is to be run again when its connection turns out to
+// have been lost before.
+func (s *Store) view(ctx context.Context, scopes []dhruva.Scope, fn func(dhruva.Tx) error) (again bool, err error) {
 	if err := s.usable(ctx); err != nil {
-		return fmt.Errorf("sqlstore: view: %w", err)
+		return false, fmt.Errorf("sqlstore: view: %w", err)
 	}
 	c, err := s.readers.take(ctx, s.closing)
 	if err != nil {
-		return fmt.Errorf("sqlstore: view: %w", err)
+		return false, fmt.Errorf("sqlstore: view: %w", err)
 	}
-	broken := true
-	defer func() { s.readers.give(c, broken) }()
-	if _, err := c.exec(s.d.beginRead); err != nil {
-		return fmt.Errorf("sqlstore: view: %w", err)
+	defer func() { s.readers.give(c) }()
+	c.bound(ctx)
+	if err := c.snapshot(scopes); err != nil {
+		return c.stale(), fmt.Errorf("sqlstore: view: %w", err)
 	}
-	t := newTx(ctx, c, scopes)
+	t := newTx(ctx, s.d, c, scopes)
 	t.readOnly = true
 	defer func() { // also when fn panics
 		t.end()
-		_, err := c.exec("ROLLBACK")
-		broken = err != nil
+		c.rollback()
 	}()
-	return fn(t)
+	err = fn(t)
+	if t.spoiled != nil && c.stale() {
+		return true, nil
+	}
+	return false, firstOf(err, t.spoiled)
+}
+
+// read is View of one scope, for the store's own use.
+func (s *Store) read(ctx context.Context, scope dhruva.Scope, fn func(*tx) error) error {
+	return s.View(ctx, scope, func(row dhruva.Tx) error { return fn(row.(*tx)) })
 }
 
 func (s *Store) usable(ctx context.Context) error {
@@ -181,60 +213,47 @@ const (
 // connection is held while the consumer works; what is compacted away meanwhile
 // is ErrCompacted, too.
 func (s *Store) Changes(ctx context.Context, scope dhruva.Scope, after int64) iter.Seq2[dhruva.Change, error] {
-	head, err := s.head(ctx, scope, after)
+	at := max(after, 0)
+	chunk, head, err := s.changes(ctx, scope, at, math.MaxInt64)
 	return func(yield func(dhruva.Change, error) bool) {
-		for at := max(after, 0); err == nil && at < head; {
-			var chunk []dhruva.Change
-			if chunk, err = s.changes(ctx, scope, at, head); err != nil {
-				break
-			}
-			if len(chunk) == 0 {
-				err = fmt.Errorf("the feed of %s ends at %d before its head %d", scope, at, head)
-				break
-			}
+		for err == nil {
 			for _, c := range chunk {
 				if !yield(c, nil) {
 					return
 				}
+				at = c.Seq
 			}
-			at = chunk[len(chunk)-1].Seq
+			if at >= head {
+				return
+			}
+			chunk, _, err = s.changes(ctx, scope, at, head)
 		}
-		if err != nil {
-			yield(dhruva.Change{}, fmt.Errorf("sqlstore: changes: %w", err))
-		}
+		yield(dhruva.Change{}, fmt.Errorf("sqlstore: changes: %w", err))
 	}
 }
 
-func (s *Store) head(ctx context.Context, scope dhruva.Scope, after int64) (head int64, err error) {
+// changes reads the next changes up to a number, and the head.
+func (s *Store) changes(ctx context.Context, scope dhruva.Scope, after, through int64) (out []dhruva.Change, head int64, err error) {
 	if scope.Level() != dhruva.LevelSpace {
-		return 0, fmt.Errorf("%w: changes of scope %s, want a space", dhruva.ErrInvalid, scope)
+		return nil, 0, fmt.Errorf("%w: changes of scope %s, want a space", dhruva.ErrInvalid, scope)
 	}
-	err = s.view(ctx, []dhruva.Scope{scope}, func(row dhruva.Tx) error {
-		e, err := kept(row, scope, after)
-		head = e.Head
-		return err
-	})
-	return head, err
-}
-
-// kept is the epoch of a space whose feed holds everything after a number.
-func kept(row dhruva.Tx, scope dhruva.Scope, after int64) (dhruva.Epoch, error) {
-	e, err := row.Epoch(scope.Space())
-	if err == nil && max(after, 0) < e.Tail {
-		err = fmt.Errorf("%w: the feed of %s begins after %d", dhruva.ErrCompacted, scope, e.Tail)
-	}
-	return e, err
-}
-
-func (s *Store) changes(ctx context.Context, scope dhruva.Scope, after, head int64) (out []dhruva.Change, err error) {
-	err = s.view(ctx, []dhruva.Scope{scope}, func(row dhruva.Tx) error {
-		if _, err := kept(row, scope, after); err != nil {
+	err = s.read(ctx, scope, func(t *tx) error {
+		e, err := t.Epoch(scope.Space())
+		if err != nil || after >= e.Head {
+			head = e.Head
 			return err
 		}
-		out, err = collect(row.(*tx), "changes", scanChange, selectChanges, string(scope.Tenant()), string(scope.Space()), after, head, changesChunk)
+		if after < e.Tail {
+			return fmt.Errorf("%w: the feed of %s begins after %d", dhruva.ErrCompacted, scope, e.Tail)
+		}
+		head = e.Head
+		out, err = collect(t, "changes", scanChange, selectChanges, string(scope.Tenant()), string(scope.Space()), after, min(through, head), changesChunk)
+		if err == nil && len(out) == 0 {
+			err = fmt.Errorf("the feed of %s ends at %d before its head %d", scope, after, head)
+		}
 		return err
 	})
-	return out, err
+	return out, head, err
 }
 
 func scanChange(r scanner) (c dhruva.Change, err error) {
@@ -244,9 +263,9 @@ func scanChange(r scanner) (c dhruva.Change, err error) {
 // Integrity asks the database to check itself, page by page, and reports what
 // it finds. It reads everything.
 func (s *Store) Integrity(ctx context.Context) error {
-	return s.view(ctx, []dhruva.Scope{dhruva.SystemScope()}, func(row dhruva.Tx) error {
+	return s.read(ctx, dhruva.SystemScope(), func(t *tx) error {
 		for _, query := range s.d.check {
-			found, err := collect(row.(*tx), "integrity", func(r scanner) (line string, err error) { return line, r.Scan(&line) }, query)
+			found, err := collect(t, "integrity", func(r scanner) (line string, err error) { return line, r.Scan(&line) }, query)
 			if err != nil {
 				return err
 			}

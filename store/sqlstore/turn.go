@@ -119,6 +119,6 @@ func (t *tx) RedactTurn(session dhruva.SessionID, seq int64) error {
 	if err := t.allow("turn", t.reach.Holds(home), 1); err != nil {
 		return err
 	}
-	_, err = t.exec("redact turn", redactTurn, string(t.reach.Tenant), string(session), seq)
+	err = t.send("redact turn", redactTurn, string(t.reach.Tenant), string(session), seq)
 	return err
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +13,8 @@ import (
 type tx struct {
 	reach    dhruva.Reach
 	ctx      context.Context
-	c        *conn
+	d        *dialect
+	c        conn
 	readOnly bool
 	dead     bool
 	written  int
@@ -25,8 +25,8 @@ type tx struct {
 	homes map[dhruva.SessionID]dhruva.SpaceID
 }
 
-func newTx(ctx context.Context, c *conn, scopes []dhruva.Scope) *tx {
-	return &tx{reach: dhruva.ReachOf(scopes), ctx: ctx, c: c, homes: map[dhruva.SessionID]dhruva.SpaceID{}}
+func newTx(ctx context.Context, d *dialect, c conn, scopes []dhruva.Scope) *tx {
+	return &tx{reach: dhruva.ReachOf(scopes), ctx: ctx, d: d, c: c, homes: map[dhruva.SessionID]dhruva.SpaceID{}}
 }
 
 // end makes a Tx that fn kept useless: it reaches nothing.
@@ -36,6 +36,9 @@ func (t *tx) end() { t.dead, t.c, t.reach = true, nil, dhruva.Reach{} }
 func (t *tx) usable(what string) error {
 	if t.dead {
 		return fmt.Errorf("sqlstore: %s: %w: the transaction has ended", what, dhruva.ErrDenied)
+	}
+	if t.spoiled != nil {
+		return t.spoiled
 	}
 	if err := ended(t.ctx); err != nil {
 		return t.spoil(what, err)
@@ -74,13 +77,20 @@ func (t *tx) exec(what, query string, args ...any) (int64, error) {
 	return n, t.spoil(what, err)
 }
 
+// send is exec of a write whose result nobody needs. It may fail later.
+func (t *tx) send(what, query string, args ...any) error {
+	if err := t.usable(what); err != nil {
+		return err
+	}
+	return t.spoil(what, t.c.send(query, args...))
+}
+
 // drop deletes rows by key; those that are absent are no matter.
 func (t *tx) drop(what, query string, args ...any) error {
 	if !findable(args) {
 		return nil
 	}
-	_, err := t.exec("drop "+what, query, args...)
-	return err
+	return t.send("drop "+what, query, args...)
 }
 
 // findable: no row holds a text that Validate refuses, and Postgres would not
@@ -93,9 +103,6 @@ func findable(args []any) bool {
 	}
 	return true
 }
-
-// scanner is a row.
-type scanner interface{ Scan(...any) error }
 
 // one reads a row, or ErrNotFound.
 func one[T any](t *tx, what string, scan func(scanner) (T, error), query string, args ...any) (T, error) {
@@ -120,13 +127,10 @@ func collect[T any](t *tx, what string, scan func(scanner) (T, error), query str
 		return nil, t.spoil(what, err)
 	}
 	out, err := drain(t, rows, scan)
-	if err != nil {
-		return nil, t.spoil(what, t.c.d.classify(err))
-	}
-	return out, nil
+	return out, t.spoil(what, err)
 }
 
-func drain[T any](t *tx, rows *sql.Rows, scan func(scanner) (T, error)) (out []T, err error) {
+func drain[T any](t *tx, rows rows, scan func(scanner) (T, error)) (out []T, err error) {
 	defer func() {
 		if e := rows.Close(); err == nil {
 			err = e
@@ -142,7 +146,25 @@ func drain[T any](t *tx, rows *sql.Rows, scan func(scanner) (T, error)) (out []T
 			return nil, err
 		}
 	}
-	return out, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// wide runs a statement that must see the rows of all tenants, so that what
+// names one thing of the installation is not given twice.
+func (t *tx) wide(what string, run func() error) error {
+	if t.d.wide == "" || t.reach.System {
+		return run()
+	}
+	if err := t.send(what, t.d.wide); err != nil {
+		return err
+	}
+	if err := run(); err != nil {
+		return err
+	}
+	return t.send(what, t.d.narrow)
 }
 
 // gather reads a page of rows of one space, or of all that the scopes cover:

@@ -51,14 +51,18 @@ func (t *tx) PutUser(row dhruva.User) error {
 	if err := t.allow("user", t.reach.Covers(row.Tenant, ""), 1); err != nil {
 		return err
 	}
-	taken, err := collect(t, "put user", scanUser, selectUserBySubject, row.Issuer, row.Subject)
+	var taken []dhruva.User
+	err := t.wide("put user", func() (err error) {
+		taken, err = collect(t, "put user", scanUser, selectUserBySubject, row.Issuer, row.Subject)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	if len(taken) > 0 && (taken[0].Tenant != row.Tenant || taken[0].ID != row.ID) {
 		return conflict("user")
 	}
-	_, err = t.exec("put user", upsertUser, string(row.Tenant), string(row.ID), row.Name, row.Email, row.Password, row.Issuer, row.Subject,
+	err = t.send("put user", upsertUser, string(row.Tenant), string(row.ID), row.Name, row.Email, row.Password, row.Issuer, row.Subject,
 		row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(), optional(row.DisabledAt))
 	return err
 }

@@ -59,7 +59,7 @@ func (t *tx) PutVector(row dhruva.Vector) error {
 	if err := t.allow("vector", t.reach.Covers(row.Tenant, row.Space), 1); err != nil {
 		return err
 	}
-	_, err := t.exec("put vector", upsertVector, string(row.Tenant), string(row.Space), row.Generation, string(row.Source), row.Model,
+	err := t.send("put vector", upsertVector, string(row.Tenant), string(row.Space), row.Generation, string(row.Source), row.Model,
 		row.Part, row.Start, row.End, littleEndian(row.Values), row.CreatedAt.UnixMicro())
 	return err
 }

@@ -1,0 +1,258 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// lane is one goroutine that commits updates of the same scopes, or of all
+// scopes when the database has one writer. It lives while updates use it.
+type lane struct {
+	s      *Store
+	scopes []dhruva.Scope
+	queue  chan *update  // unbuffered: an update is taken when the lane is ready for it
+	idle   chan struct{} // closed when the last one has left
+	users  int           // guarded by the store's mu
+}
+
+// laneKey names a lane by its scopes: "" for all, else each scope's parts with
+// their lengths.
+func (s *Store) laneKey(scopes []dhruva.Scope) string {
+	if s.d.alone {
+		return ""
+	}
+	var key []byte
+	for _, scope := range scopes {
+		for _, part := range []string{string(scope.Tenant()), string(scope.Space())} {
+			key = append(binary.AppendUvarint(key, uint64(len(part))), part...)
+		}
+	}
+	return string(key)
+}
+
+// enter finds the lane of scopes, or starts it.
+func (s *Store) enter(scopes []dhruva.Scope) (*lane, error) {
+	key := s.laneKey(scopes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shutting {
+		return nil, errClosed
+	}
+	l := s.lanes[key]
+	if l == nil {
+		l = &lane{s: s, scopes: scopes, queue: make(chan *update), idle: make(chan struct{})}
+		s.lanes[key] = l
+		s.running.Go(l.work)
+	}
+	l.users++
+	return l, nil
+}
+
+// leave ends the lane when nobody else uses it.
+func (s *Store) leave(l *lane) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.users--; l.users == 0 {
+		delete(s.lanes, s.laneKey(l.scopes))
+		close(l.idle)
+	}
+}
+
+func (l *lane) work() {
+	for {
+		select {
+		case <-l.idle:
+			return
+		case <-l.s.closing:
+			return
+		case u := <-l.queue:
+			l.batch(u)
+		}
+	}
+}
+
+// next is an update that is waiting now, or none.
+func (l *lane) next(sofar int) *update {
+	if sofar >= l.s.options.BatchUpdates {
+		return nil
+	}
+	select {
+	case u := <-l.queue:
+		return u
+	default:
+		return nil
+	}
+}
+
+// batch is one commit: the update that opened it and those that wait behind
+// it. Those that the database wants to be run again are, with patience that
+// their own deadlines end.
+func (l *lane) batch(first *update) {
+	for todo, n := l.transact([]*update{first}, false), 1; len(todo) > 0; n++ {
+		pause(n, l.s.closing)
+		todo = l.transact(todo, true)
+	}
+}
+
+// pause is a random part of a time that doubles with each attempt.
+func pause(attempt int, closing <-chan struct{}) {
+	longest := min(time.Millisecond<<min(attempt, 10), 100*time.Millisecond)
+	var b [8]byte
+	rand.Read(b[:])
+	t := time.NewTimer(time.Duration(binary.LittleEndian.Uint64(b[:]) % uint64(longest)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-closing:
+	}
+}
+
+// transact runs updates in one transaction, and commits it. It returns those
+// that are to be run again; then it takes no further ones from the queue, and
+// each waits for its own statements.
+func (l *lane) transact(todo []*update, retry bool) []*update {
+	c, err := l.begin(todo[0])
+	if err != nil {
+		refuse(todo, err)
+		return nil
+	}
+	defer func() { l.s.writers.give(c) }()
+	var kept []*update
+	for n := 0; ; n++ {
+		u := l.pick(todo, n, retry)
+		if u == nil {
+			return l.commit(c, kept)
+		}
+		switch v := l.under(c, u, retry); v {
+		case ranWell:
+			kept = append(kept, u)
+		case ranAgain:
+			c.rollback()
+			return append(append(kept, u), todo[min(n+1, len(todo)):]...)
+		case ranBadly: // the transaction cannot go on, and it is this one's fault
+			c.rollback()
+			return append(kept, todo[min(n+1, len(todo)):]...)
+		}
+	}
+}
+
+// pick is the n-th update of a transaction: of those given, then of the queue.
+func (l *lane) pick(todo []*update, n int, retry bool) *update {
+	switch {
+	case n < len(todo):
+		return todo[n]
+	case retry:
+		return nil
+	}
+	return l.next(n)
+}
+
+func (l *lane) begin(first *update) (conn, error) {
+	c, err := l.s.writers.take(first.ctx, l.s.closing)
+	if err != nil {
+		return nil, err
+	}
+	c.bound(first.ctx)
+	scopes := l.scopes
+	if err := c.begin(scopes); err != nil {
+		l.s.writers.give(c)
+		return nil, err
+	}
+	return c, nil
+}
+
+// commit makes what was kept durable, and says so to its callers.
+func (l *lane) commit(c conn, kept []*update) []*update {
+	if len(kept) == 0 {
+		c.rollback()
+		return nil
+	}
+	bound, cancel := latest(kept)
+	defer cancel()
+	c.bound(bound)
+	err := c.commit()
+	switch {
+	case err == nil:
+		settle(kept, nil)
+	case isAgain(err):
+		c.rollback()
+		return kept
+	default:
+		c.rollback() // fails when the database has rolled back already
+		settle(kept, fmt.Errorf("sqlstore: update: outcome unknown: %w: commit: %w", dhruva.ErrUnavailable, err))
+	}
+	return nil
+}
+
+// latest is a context that ends with the last of the updates' deadlines.
+func latest(kept []*update) (context.Context, context.CancelFunc) {
+	var last time.Time
+	for _, u := range kept {
+		if d, ok := u.ctx.Deadline(); ok && d.After(last) {
+			last = d
+		}
+	}
+	return context.WithDeadline(context.Background(), last)
+}
+
+func settle(kept []*update, err error) {
+	for _, u := range kept {
+		u.done <- err
+	}
+}
+
+func refuse(todo []*update, err error) {
+	for _, u := range todo {
+		u.refuse(err)
+	}
+}
+
+// verdict is what became of an update's turn.
+type verdict int
+
+const (
+	ranWell  verdict = iota // it waits for the commit
+	ranNot                  // it was answered; nothing of it is in the transaction
+	ranAgain                // all of the transaction is to be run again
+	ranBadly                // it was answered, and the others are to be run again
+)
+
+// under gives the update its turn on the connection, under a savepoint.
+func (l *lane) under(c conn, u *update, careful bool) verdict {
+	c.bound(u.ctx)
+	c.savepoint()
+	t := newTx(u.ctx, l.s.d, c, u.scopes)
+	if u.ctx.Err() != nil {
+		u.refuse(context.Cause(u.ctx))
+		return ranNot
+	}
+	select {
+	case u.turn <- t:
+	case <-u.ctx.Done():
+		u.refuse(context.Cause(u.ctx))
+		return ranNot
+	}
+	err := <-u.ran
+	if err == nil {
+		err = c.release()
+	}
+	if err == nil && careful {
+		err = c.settle()
+	}
+	switch {
+	case err == nil:
+		return ranWell
+	case isAgain(err), err != errAborted && c.stale():
+		return ranAgain
+	}
+	u.done <- err
+	if c.undo() != nil {
+		return ranBadly
+	}
+	return ranNot
+}

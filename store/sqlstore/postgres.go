@@ -1,0 +1,215 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// oldestPostgres is the first version whose SQL and row-level security the
+// statements need.
+const oldestPostgres = 15
+
+// Times of connections. A peer that is gone is noticed by keepalive where
+// nothing is waited for, and by deadlines where something is.
+const (
+	postgresConnectTime = 10 * time.Second
+	postgresKeepalive   = 15 * time.Second
+)
+
+// isPostgres tells a URL from a path.
+func isPostgres(at string) bool {
+	return strings.HasPrefix(at, "postgres://") || strings.HasPrefix(at, "postgresql://")
+}
+
+// postgres makes connections to a database.
+type postgres struct {
+	config  *pgconn.Config
+	named   bool          // statements are prepared under names
+	timeout time.Duration // of what has no deadline
+	secrets []string
+}
+
+// postgresDialect is PostgreSQL at a URL, in the first schema of its
+// search_path.
+func postgresDialect(at string, o Options) (*dialect, error) {
+	schema, err := fs.Sub(migrations, "migrations/postgres")
+	if err != nil {
+		return nil, err
+	}
+	p, err := parsePostgres(at)
+	if err != nil {
+		return nil, err
+	}
+	p.timeout = positive(o.WriteTimeout, defaultTimeout)
+	return &dialect{
+		name: p.name(), schema: schema, write: p.dial, read: p.dial, writers: 8, readers: 12, batch: 60,
+		tables: `SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+			AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+			AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+			ORDER BY c.relname`,
+		lockSchema: "SELECT pg_advisory_xact_lock(hashtextextended('dhruva.migrate.v1 ' || current_schema(), 0)), set_config('dhruva.reach', 'all', true)",
+		lockRows:   " FOR UPDATE SKIP LOCKED",
+		wide:       "SELECT set_config('dhruva.reach', 'system', true)",
+		narrow:     "SELECT set_config('dhruva.reach', '', true)",
+		check: []string{`SELECT 'index ' || i.indexrelid::regclass::text || ' is not valid' FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+			WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND NOT (i.indisvalid AND i.indisready) LIMIT 20`,
+			`SELECT 'constraint ' || conname::text || ' is not valid' FROM pg_constraint
+			WHERE connamespace = to_regnamespace(quote_ident(current_schema())) AND NOT convalidated LIMIT 20`},
+		close: func() error { return nil },
+	}, nil
+}
+
+// parsePostgres reads a URL. What it says about a bad one shows no part of it
+// that may be secret.
+func parsePostgres(at string) (*postgres, error) {
+	u, err := url.Parse(at)
+	if err != nil {
+		return nil, fmt.Errorf("%w: not a valid URL of a PostgreSQL database", dhruva.ErrInvalid)
+	}
+	secrets := secretsOf(u)
+	c, err := pgx.ParseConfig(at)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", dhruva.ErrInvalid, redact(err.Error(), append(secrets, at)))
+	}
+	p := &postgres{config: &c.Config, secrets: append(secrets, c.Password)}
+	switch c.DefaultQueryExecMode {
+	case pgx.QueryExecModeCacheStatement:
+		p.named = true
+		setDefault(c.RuntimeParams, "plan_cache_mode", "force_generic_plan") // every statement finds its rows by an index
+		setDefault(c.RuntimeParams, "jit", "off")
+		setDefault(c.RuntimeParams, "application_name", "dhruva")
+	case pgx.QueryExecModeSimpleProtocol:
+		return nil, fmt.Errorf("%w: default_query_exec_mode=simple_protocol is not supported; for a pooler in transaction mode use exec", dhruva.ErrInvalid)
+	}
+	if c.ConnectTimeout == 0 || c.ConnectTimeout > postgresConnectTime {
+		c.ConnectTimeout = postgresConnectTime
+	}
+	return p, nil
+}
+
+func setDefault(params map[string]string, name, value string) {
+	if _, ok := params[name]; !ok {
+		params[name] = value
+	}
+}
+
+// secretsOf are the texts in a URL that must not be shown, as they stand there
+// and as they are meant.
+func secretsOf(u *url.URL) (out []string) {
+	add := func(s string) {
+		if s != "" {
+			out = append(out, s, url.QueryEscape(s), url.PathEscape(s))
+		}
+	}
+	if p, ok := u.User.Password(); ok {
+		add(p)
+		if _, raw, ok := strings.Cut(u.User.String(), ":"); ok {
+			add(raw)
+		}
+	}
+	for name, values := range u.Query() {
+		if strings.Contains(name, "password") || strings.Contains(name, "secret") || strings.Contains(name, "token") {
+			for _, v := range values {
+				add(v)
+			}
+		}
+	}
+	return out
+}
+
+func redact(text string, secrets []string) string {
+	for _, s := range secrets {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, "xxxxx")
+		}
+	}
+	return text
+}
+
+// name is the database without its password and parameters.
+func (p *postgres) name() string {
+	host := p.config.Host
+	if !strings.HasPrefix(host, "/") {
+		host += ":" + strconv.Itoa(int(p.config.Port))
+	}
+	return "postgres " + p.config.User + "@" + host + "/" + p.config.Database
+}
+
+// dial makes a connection and checks it.
+func (p *postgres) dial(ctx context.Context) (conn, error) {
+	raw, err := pgconn.ConnectConfig(ctx, p.config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", dhruva.ErrUnavailable, hidden{err, p.secrets})
+	}
+	if tcp, ok := raw.Conn().(interface {
+		SetKeepAlive(bool) error
+		SetKeepAlivePeriod(time.Duration) error
+	}); ok {
+		tcp.SetKeepAlive(true)
+		tcp.SetKeepAlivePeriod(postgresKeepalive)
+	}
+	taken, err := raw.Hijack() // from here on the protocol is ours: statements are pipelined
+	if err != nil {
+		return nil, err
+	}
+	c := newPgConn(taken, p)
+	c.bound(ctx)
+	if err := c.ready(); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// hidden is an error whose text shows no secrets.
+type hidden struct {
+	err     error
+	secrets []string
+}
+
+func (h hidden) Error() string { return redact(h.err.Error(), h.secrets) }
+func (h hidden) Unwrap() error { return h.err }
+
+const pgServer = `SELECT coalesce(current_schema()::text, ''), current_setting('server_version_num')::bigint,
+	current_setting('server_encoding'), current_setting('client_encoding')`
+
+// ready refuses a server that cannot keep a store.
+func (c *pgConn) ready() error {
+	r, err := c.query(pgServer)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var version int64
+	var encoding, client string
+	if !r.Next() {
+		return fmt.Errorf("%w: the server does not tell its version: %w", dhruva.ErrUnavailable, r.Err())
+	}
+	if err := r.Scan(&c.schema, &version, &encoding, &client); err != nil {
+		return err
+	}
+	return fit(c.schema, version, encoding, client)
+}
+
+// fit says why a server cannot keep a store.
+func fit(schema string, version int64, encoding, client string) error {
+	switch {
+	case version < oldestPostgres*10000:
+		return fmt.Errorf("%w: PostgreSQL %d.%d is older than %d", dhruva.ErrInvalid, version/10000, version%10000, oldestPostgres)
+	case encoding != "UTF8" || client != "UTF8":
+		return fmt.Errorf("%w: the encodings of the database and the connection are %s and %s, want UTF8", dhruva.ErrInvalid, encoding, client)
+	case schema == "":
+		return fmt.Errorf("%w: no schema of the search_path exists", dhruva.ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/dhruva-memory/dhruva"
+)
+
+// busyPause is how long an opening process waits for another that is opening.
+const busyPause = 10 * time.Millisecond
+
+// sqliteConn is a connection of the SQL package and the statements prepared on
+// it.
+//
+// Statements run without the caller's context: the driver would start a
+// goroutine for each to interrupt it, and all of them are short. Whoever
+// holds the conn looks at the context between statements and rows.
+type sqliteConn struct {
+	sql        *sql.Conn
+	statements map[string]*sql.Stmt // by text, a fixed set
+	keep       bool                 // the only one of a database in memory: never lost, it is the database
+	broken     bool
+	// savepoint: wanted from the first write on, then made.
+	wanted, made bool
+}
+
+// dialSQLite makes a connection and checks it, waiting a while for another
+// process that is just making the database.
+func dialSQLite(ctx context.Context, db *sql.DB, keep bool, want []pragma) (conn, error) {
+	for {
+		c, err := dialSQLiteOnce(ctx, db, keep, want)
+		if err == nil {
+			return c, nil
+		}
+		if !sqliteBusy(err) {
+			return nil, sqliteError(err)
+		}
+		pause := time.NewTimer(busyPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, sqliteError(err)
+		}
+	}
+}
+
+func dialSQLiteOnce(ctx context.Context, db *sql.DB, keep bool, want []pragma) (*sqliteConn, error) {
+	raw, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &sqliteConn{sql: raw, statements: map[string]*sql.Stmt{}, keep: keep}
+	if err := c.ready(ctx, want); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// close finalizes the statements first: SQLite keeps a connection open, and its
+// log in place, while one of them lives.
+func (c *sqliteConn) close() error {
+	var first error
+	for _, s := range c.statements {
+		first = firstOf(first, s.Close())
+	}
+	return sqliteError(firstOf(first, c.sql.Close()))
+}
+
+func (c *sqliteConn) prepared(query string) (*sql.Stmt, error) {
+	if s, ok := c.statements[query]; ok {
+		return s, nil
+	}
+	s, err := c.sql.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, sqliteError(err)
+	}
+	c.statements[query] = s
+	return s, nil
+}
+
+// run is exec outside a savepoint.
+func (c *sqliteConn) run(query string, args ...any) (int64, error) {
+	s, err := c.prepared(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, sqliteError(err)
+	}
+	return r.RowsAffected()
+}
+
+func (c *sqliteConn) exec(query string, args ...any) (int64, error) {
+	if err := c.writing(); err != nil {
+		return 0, err
+	}
+	return c.run(query, args...)
+}
+
+func (c *sqliteConn) send(query string, args ...any) error {
+	_, err := c.exec(query, args...)
+	return err
+}
+
+func (c *sqliteConn) query(query string, args ...any) (rows, error) {
+	if !strings.HasPrefix(query, "SELECT") {
+		if err := c.writing(); err != nil {
+			return nil, err
+		}
+	}
+	s, err := c.prepared(query)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.QueryContext(context.Background(), args...)
+	if err != nil {
+		return nil, sqliteError(err)
+	}
+	return sqliteRows{r}, nil
+}
+
+// sqliteRows are rows whose errors are ours.
+type sqliteRows struct{ *sql.Rows }
+
+func (r sqliteRows) Err() error { return sqliteError(r.Rows.Err()) }
+
+func (c *sqliteConn) script(text string) error {
+	_, err := c.sql.ExecContext(context.Background(), text)
+	return sqliteError(err)
+}
+
+// begin takes the lock of the file, which covers every scope.
+func (c *sqliteConn) begin([]dhruva.Scope) error {
+	_, err := c.run("BEGIN IMMEDIATE")
+	c.broken = err != nil && !sqliteBusy(err)
+	return err
+}
+
+func (c *sqliteConn) snapshot([]dhruva.Scope) error {
+	_, err := c.run("BEGIN")
+	c.broken = err != nil
+	return err
+}
+
+func (c *sqliteConn) savepoint() { c.wanted = true }
+
+// writing makes the savepoint that is wanted.
+func (c *sqliteConn) writing() error {
+	if !c.wanted {
+		return nil
+	}
+	c.wanted, c.made = false, true
+	_, err := c.run("SAVEPOINT fn")
+	return err
+}
+
+func (c *sqliteConn) undo() error {
+	if !c.made {
+		return nil
+	}
+	if _, err := c.run("ROLLBACK TO fn"); err != nil {
+		return err
+	}
+	return c.release()
+}
+
+func (c *sqliteConn) release() (err error) {
+	if c.made {
+		_, err = c.run("RELEASE fn")
+	}
+	c.wanted, c.made = false, false
+	return err
+}
+
+func (c *sqliteConn) settle() error { return nil }
+
+func (c *sqliteConn) commit() error {
+	_, err := c.run("COMMIT")
+	return err
+}
+
+// rollback is the end of a view, or of an update whose connection is in doubt.
+// It fails when the database has rolled back already.
+func (c *sqliteConn) rollback() error {
+	c.wanted, c.made = false, false
+	_, err := c.run("ROLLBACK")
+	c.broken = err != nil
+	return err
+}
+
+func (c *sqliteConn) bound(context.Context) {}
+func (c *sqliteConn) lost() bool            { return c.broken && !c.keep }
+func (c *sqliteConn) stale() bool           { return false }
