@@ -93,12 +93,13 @@ func mootJob(tx dhruva.Tx, j dhruva.Job) (bool, error) {
 	return !s.DeletedAt.IsZero() || e.Generation != j.Generation, err
 }
 
-// DueAt is when a claim of these kinds finds something in a tenant: a time that
-// has come means now, false that nothing waits. It only reads, so that looking
-// costs no write.
-func (l *Ledger) DueAt(ctx context.Context, t dhruva.TenantID, kinds []string) (at time.Time, waits bool, err error) {
+// DueIn is how long it is until a claim of these kinds finds something in a
+// tenant, at most 0 when it would now; false when nothing waits. It only reads,
+// so that looking costs no write.
+func (l *Ledger) DueIn(ctx context.Context, t dhruva.TenantID, kinds []string) (in time.Duration, waits bool, err error) {
+	now, first := l.now(), time.Time{}
 	err = l.Store.View(ctx, dhruva.TenantScope(t), func(tx dhruva.Tx) error {
-		at, waits = time.Time{}, false
+		first, waits = time.Time{}, false
 		for _, kind := range kinds {
 			for _, state := range []dhruva.JobState{dhruva.JobQueued, dhruva.JobLeased} {
 				rows, err := tx.ListJobs(dhruva.JobQuery{Kind: kind, State: state, Page: dhruva.Page{Limit: 1000}})
@@ -106,19 +107,23 @@ func (l *Ledger) DueAt(ctx context.Context, t dhruva.TenantID, kinds []string) (
 					return err
 				}
 				for _, j := range rows {
-					due := j.NotBefore
-					if state == dhruva.JobLeased {
-						due = j.LeaseUntil
-					}
-					if !waits || due.Before(at) {
-						at, waits = due, true
+					if at := dueAt(j); !waits || at.Before(first) {
+						first, waits = at, true
 					}
 				}
 			}
 		}
 		return nil
 	})
-	return at, waits, wrap("due jobs", err)
+	return first.Sub(now), waits && err == nil, wrap("due jobs", err)
+}
+
+// dueAt is when a claim takes a job that waits or is worked on.
+func dueAt(j dhruva.Job) time.Time {
+	if j.State == dhruva.JobLeased {
+		return j.LeaseUntil
+	}
+	return j.NotBefore
 }
 
 // CompleteJob ends a claimed job well; a second time it changes nothing. When a

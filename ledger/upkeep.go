@@ -19,14 +19,14 @@ type Upkeep struct {
 	BackoffBase, BackoffCap time.Duration
 	// JobKept is how long a done job is kept for people to see. Default 24 hours.
 	JobKept time.Duration
-	// Lease is how long a named lease is held without being renewed. Default 15
+	// Lease is how long a named lease is held without being renewed. Default 6
 	// seconds.
 	Lease time.Duration
 	// NodeLease is how long a node stands without saying so again. Default 30
 	// seconds.
 	NodeLease time.Duration
 	// Skew is how far the clocks of two nodes may differ: a lease is another's
-	// only when it has ended on our clock by that much. Default 5 seconds.
+	// only when it has ended on our clock by that much. Default 2 seconds.
 	Skew time.Duration
 	// ReceiptAge is how old an open receipt is before it may be taken for
 	// interrupted; longer than any request of a process that is no node. Default 1
@@ -37,15 +37,15 @@ type Upkeep struct {
 	FeedKept time.Duration
 }
 
-// upkeep fills the zero fields.
-func (l *Ledger) upkeep() Upkeep {
-	out := l.Upkeep
+// WithDefaults fills the zero fields.
+func (u Upkeep) WithDefaults() Upkeep {
+	out := u
 	for _, f := range []struct {
 		field *time.Duration
 		def   time.Duration
 	}{
 		{&out.JobLease, time.Minute}, {&out.BackoffBase, time.Second}, {&out.BackoffCap, 10 * time.Minute}, {&out.JobKept, 24 * time.Hour},
-		{&out.Lease, 15 * time.Second}, {&out.NodeLease, 30 * time.Second}, {&out.Skew, 5 * time.Second},
+		{&out.Lease, 6 * time.Second}, {&out.NodeLease, 30 * time.Second}, {&out.Skew, 2 * time.Second},
 		{&out.ReceiptAge, time.Hour}, {&out.FeedKept, 7 * 24 * time.Hour},
 	} {
 		if *f.field <= 0 {
@@ -56,6 +56,14 @@ func (l *Ledger) upkeep() Upkeep {
 		out.JobAttempts = 8
 	}
 	return out
+}
+
+func (l *Ledger) upkeep() Upkeep { return l.Upkeep.WithDefaults() }
+
+// Jitter is a random time around d, from half of it to one and a half: what many
+// processes do every d, they do not do together.
+func (l *Ledger) Jitter(d time.Duration) time.Duration {
+	return d/2 + time.Duration(l.random()*float64(d))
 }
 
 // random draws from [0, 1).

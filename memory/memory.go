@@ -27,6 +27,7 @@ package memory
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
@@ -50,6 +51,7 @@ type Memory struct {
 
 	captures captures
 	of       *Memory // whose captures count; nil: its own
+	standing atomic.Pointer[ledger.Standing]
 }
 
 // Over is this memory over another ledger, such as one that ledger.Once gives.
