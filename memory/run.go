@@ -163,6 +163,9 @@ func (r *runner) hinted(s dhruva.Scope) {
 	}
 }
 
+// rest is how long it is at least until all tenants are looked at again.
+const rest = 500 * time.Millisecond
+
 // look looks at every tenant, now and then and when hints may have been missed.
 func (r *runner) look(ctx context.Context) {
 	for {
@@ -180,7 +183,7 @@ func (r *runner) look(ctx context.Context) {
 		case <-ctx.Done():
 		}
 		timer.Stop()
-		if ctx.Err() != nil || !pause(ctx, r.pace.Gather) {
+		if ctx.Err() != nil || !pause(ctx, rest) {
 			return
 		}
 	}
