@@ -11,12 +11,19 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/dhruva-memory/dhruva"
 )
 
 // Prefix is where the native API stands under a server's URL.
 const Prefix = "/api/v6"
+
+// The headers of calls that may be repeated.
+const (
+	HeaderIdempotencyKey = "Idempotency-Key"
+	HeaderReplayed       = "Idempotency-Replayed"
+)
 
 // maxAnswer bounds an answer that is read as a whole: a thousand turns of the
 // largest size are far beyond what a list should hold in memory.
@@ -30,7 +37,29 @@ type Client struct {
 	// Key is a Dhruva key; "" sends none.
 	Key  string
 	HTTP *http.Client
+
+	once *once // nil: calls are not repeatable
 }
+
+// once is what Idempotent adds to a client.
+type once struct {
+	key      string
+	replayed atomic.Bool
+}
+
+// Idempotent is the client with an idempotency key (1 to 255 visible ASCII
+// characters) on each call that writes: repeating one with the same key, after a
+// lost answer or dhruva.ErrUnavailable, has no second effect and is answered as
+// the first. Use a new key for each thing to be done.
+func (c *Client) Idempotent(key string) *Client {
+	out := *c
+	out.once = &once{key: key}
+	return &out
+}
+
+// Replayed reports whether the last answer to a client of Idempotent is about
+// what an earlier call did.
+func (c *Client) Replayed() bool { return c.once != nil && c.once.replayed.Load() }
 
 // List is one page of a list. Next is the cursor of the next page, "" on the
 // last one.
@@ -99,12 +128,15 @@ func (c *Client) do(ctx context.Context, method, path string, in any, accept str
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}
+	if c.once != nil {
+		c.once.replayed.Store(res.Header.Get(HeaderReplayed) == "true")
+	}
 	if res.StatusCode/100 == 2 {
 		return res, nil
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20)) // what cannot be read is told by the status alone
-	return nil, readProblem(res.StatusCode, body)
+	return nil, refused(res, body)
 }
 
 func (c *Client) request(ctx context.Context, method, path string, in any, accept string) (*http.Request, error) {
@@ -126,6 +158,9 @@ func (c *Client) request(ctx context.Context, method, path string, in any, accep
 	}
 	if c.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Key)
+	}
+	if c.once != nil && method != http.MethodGet {
+		req.Header.Set(HeaderIdempotencyKey, c.once.key)
 	}
 	return req, nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -18,6 +20,9 @@ type Problem struct {
 	Hint      string  `json:"hint,omitempty"`
 	RequestID string  `json:"request_id,omitempty"`
 	Errors    []Fault `json:"errors,omitempty"`
+	// RetryAfter is when trying again makes sense, as the header of that name says;
+	// 0 where it says nothing.
+	RetryAfter time.Duration `json:"-"`
 }
 
 // Fault is one fault of a request's body or parameters.
@@ -63,9 +68,18 @@ func sentinels() map[int]error {
 	}
 }
 
-// readProblem makes an error of an answer's body, also when some other server
-// in between answered.
-func readProblem(status int, body []byte) error {
+// refused makes an error of an answer.
+func refused(res *http.Response, body []byte) error {
+	p := readProblem(res.StatusCode, body)
+	if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && n > 0 {
+		p.RetryAfter = time.Duration(n) * time.Second
+	}
+	return p
+}
+
+// readProblem reads an answer's body, also when some other server in between
+// answered.
+func readProblem(status int, body []byte) *Problem {
 	p := &Problem{}
 	if err := json.Unmarshal(body, p); err != nil || p.Status == 0 {
 		p = &Problem{Title: http.StatusText(status), Detail: fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))}

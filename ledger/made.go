@@ -135,6 +135,16 @@ func (o Outcome) Turns() (n int) {
 	return n
 }
 
+// LastTurn is the number of the last turn that a call made, 0 when there is none.
+func (o Outcome) LastTurn() (seq int64) {
+	for _, ref := range o.Made {
+		if _, _, last, ok := turnsOf(ref); ok {
+			seq = last
+		}
+	}
+	return seq
+}
+
 // Source is the last source that a call made.
 func (o Outcome) Source() (dhruva.SpaceID, dhruva.SourceID) {
 	space, id, _ := strings.Cut(o.Last(MadeSource), "/")

@@ -28,8 +28,8 @@ import (
 // unless it calls more. One after the last is a mistake of the operation's and
 // fails.
 
-// maxCallKey bounds an idempotency key, in bytes.
-const maxCallKey = 255
+// MaxCallKey bounds an idempotency key, in bytes.
+const MaxCallKey = 255
 
 // retryAfter is after how long at most a call that is running is looked for
 // again.
@@ -233,8 +233,8 @@ func (c Call) valid() error {
 	switch {
 	case c.Route == "":
 		return fmt.Errorf("%w: a call without a route", dhruva.ErrInvalid)
-	case c.Key == "" || len(c.Key) > maxCallKey || strings.ContainsFunc(c.Key, func(r rune) bool { return !visible(r) }):
-		return fmt.Errorf("%w: an idempotency key is 1 to %d visible ASCII characters", dhruva.ErrInvalid, maxCallKey)
+	case c.Key == "" || len(c.Key) > MaxCallKey || strings.ContainsFunc(c.Key, func(r rune) bool { return !visible(r) }):
+		return fmt.Errorf("%w: an idempotency key is 1 to %d visible ASCII characters", dhruva.ErrInvalid, MaxCallKey)
 	}
 	return nil
 }

@@ -194,6 +194,17 @@ func (c *Context) bound() {
 
 func badge(m dhruva.Mode, h dhruva.Hash) string { return string(m) + " · " + h.Short() }
 
+// Badge is the mode of a context that was used, as people see it.
+func Badge(c dhruva.ContextUsed) string {
+	if c.Mode == dhruva.ModeFresh {
+		return string(c.Mode)
+	}
+	if len(c.Checkpoints) == 0 {
+		return badge(c.Mode, dhruva.Hash{})
+	}
+	return badge(c.Mode, c.Checkpoints[len(c.Checkpoints)-1]) // they stand oldest first
+}
+
 func (c *Context) note(format string, args ...any) {
 	if c.LeftOut != "" {
 		c.LeftOut += "; "

@@ -94,33 +94,30 @@ func humaConfig(version string) huma.Config {
 	}
 }
 
-// answer is a response with a body.
-type answer[T any] struct {
+// read is the response of a route that reads.
+type read[T any] struct {
 	Body T
 }
 
-// none is a response without one.
-type none struct{}
+// answer is the response of a change.
+type answer[T any] struct {
+	Replayed string `header:"Idempotency-Replayed" doc:"true when the answer is about what an earlier call with this Idempotency-Key did."`
+	Body     T
+}
 
-// route registers an operation that answers with a body.
+// none is one without a body.
+type none struct {
+	Replayed string `header:"Idempotency-Replayed" doc:"true when an earlier call with this Idempotency-Key did it."`
+}
+
+// route registers an operation that reads and answers with a body.
 func route[I, T any](a *api, op huma.Operation, f func(context.Context, *I) (T, error)) {
-	huma.Register(a.huma, a.described(op), func(ctx context.Context, in *I) (*answer[T], error) {
+	huma.Register(a.huma, a.described(op), func(ctx context.Context, in *I) (*read[T], error) {
 		out, err := f(ctx, in)
 		if err != nil {
 			return nil, a.failure(ctx, err)
 		}
-		return &answer[T]{Body: out}, nil
-	})
-}
-
-// act registers an operation that answers 204.
-func act[I any](a *api, op huma.Operation, f func(context.Context, *I) error) {
-	op.DefaultStatus = http.StatusNoContent
-	huma.Register(a.huma, a.described(op), func(ctx context.Context, in *I) (*none, error) {
-		if err := f(ctx, in); err != nil {
-			return nil, a.failure(ctx, err)
-		}
-		return nil, nil
+		return &read[T]{Body: out}, nil
 	})
 }
 

@@ -23,10 +23,10 @@ type InCheckpoint struct {
 func (a *api) checkpoints() {
 	tags := []string{"checkpoints"}
 	route(a, huma.Operation{OperationID: "list-checkpoints", Method: http.MethodGet, Path: "/spaces/{space}/checkpoints", Summary: "List the checkpoints of a space, newest first", Tags: tags}, a.listCheckpoints)
-	route(a, huma.Operation{OperationID: "create-checkpoint", Method: http.MethodPost, Path: "/spaces/{space}/checkpoints", Summary: "Save what was concluded", Tags: tags, DefaultStatus: http.StatusCreated}, a.createCheckpoint)
+	changes(a, huma.Operation{OperationID: "create-checkpoint", Method: http.MethodPost, Path: "/spaces/{space}/checkpoints", Summary: "Save what was concluded", Tags: tags, DefaultStatus: http.StatusCreated}, dhruva.StateWrite, (*api).createCheckpoint, madeCheckpoint)
 	route(a, huma.Operation{OperationID: "show-checkpoint", Method: http.MethodGet, Path: "/checkpoints/{hash}", Summary: "Show a checkpoint", Tags: tags}, a.showCheckpoint)
 	route(a, huma.Operation{OperationID: "list-checkpoint-turns", Method: http.MethodGet, Path: "/checkpoints/{hash}/turns", Summary: "List the turns a checkpoint was drawn from", Tags: tags}, a.checkpointTurns)
-	route(a, huma.Operation{OperationID: "fork-checkpoint", Method: http.MethodPost, Path: "/checkpoints/{hash}/fork", Summary: "Start a new session from a checkpoint", Tags: tags, DefaultStatus: http.StatusCreated}, a.forkCheckpoint)
+	changes(a, huma.Operation{OperationID: "fork-checkpoint", Method: http.MethodPost, Path: "/checkpoints/{hash}/fork", Summary: "Start a new session from a checkpoint", Tags: tags, DefaultStatus: http.StatusCreated}, dhruva.StateWrite, (*api).forkCheckpoint, madeSession)
 }
 
 func (a *api) listCheckpoints(ctx context.Context, in *struct {

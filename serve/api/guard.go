@@ -64,10 +64,6 @@ type reportKey struct{}
 // readBody reads the whole body under its limit and a deadline of its own, and
 // then lifts the deadline: an answer may take as long as a model does.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*http.Request, error) {
-	if r.Header.Get("Idempotency-Key") != "" {
-		return r, &edge.Refusal{Status: http.StatusUnprocessableEntity, Code: "unsupported", Title: "Not in this version",
-			Detail: "Idempotency-Key is not honoured by this version", Hint: "leave the header out, and look what is there before a request is repeated"}
-	}
 	if r.ContentLength > limit {
 		return r, &http.MaxBytesError{Limit: limit}
 	}
@@ -78,7 +74,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*http.Reques
 	if err != nil {
 		return r, edge.Malformed(err)
 	}
-	inner := r.WithContext(context.WithValue(r.Context(), reportKey{}, func(err error) { edge.Report(w, r, err) }))
+	ctx := context.WithValue(r.Context(), callKey{}, r.Header.Values(client.HeaderIdempotencyKey))
+	inner := r.WithContext(context.WithValue(ctx, reportKey{}, func(err error) { edge.Report(w, r, err) }))
 	inner.Body = io.NopCloser(bytes.NewReader(body))
 	return inner, nil
 }

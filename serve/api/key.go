@@ -15,9 +15,10 @@ import (
 
 func (a *api) keyRoutes() {
 	tags := []string{"keys"}
-	route(a, huma.Operation{OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Summary: "Make a key; it is shown once", Tags: tags, DefaultStatus: http.StatusCreated}, a.createKey)
+	changes(a, huma.Operation{OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Summary: "Make a key; it is shown once",
+		Description: "Repeated with its Idempotency-Key, the call is a 409 that names the key it made: a key cannot be shown again.", Tags: tags, DefaultStatus: http.StatusCreated}, dhruva.Admin, (*api).createKey, shownKey)
 	route(a, huma.Operation{OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Summary: "List keys", Tags: tags}, a.listKeys)
-	act(a, huma.Operation{OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{id}", Summary: "Revoke a key", Tags: tags}, a.revokeKey)
+	acts(a, huma.Operation{OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{id}", Summary: "Revoke a key", Tags: tags}, "", (*api).revokeKey)
 }
 
 func (a *api) createKey(ctx context.Context, in *struct{ Body client.KeyInput }) (client.NewKey, error) {

@@ -19,11 +19,11 @@ func (a *api) recall() {
 	tags := []string{"memory"}
 	route(a, huma.Operation{OperationID: "recall", Method: http.MethodPost, Path: "/spaces/{space}/recall", Summary: "Search a space for evidence", Tags: tags}, a.recallIn)
 	route(a, huma.Operation{OperationID: "read", Method: http.MethodPost, Path: "/read", Summary: "Read exact spans by their tokens", Tags: tags}, a.read)
-	route(a, huma.Operation{OperationID: "remember", Method: http.MethodPost, Path: "/spaces/{space}/remember", Summary: "Store a text outside a conversation", Tags: tags, DefaultStatus: http.StatusCreated}, a.remember)
-	route(a, huma.Operation{OperationID: "import", Method: http.MethodPost, Path: "/spaces/{space}/import", Summary: "Store a conversation held elsewhere; may be repeated", Tags: tags}, a.importTurns)
+	changes(a, huma.Operation{OperationID: "remember", Method: http.MethodPost, Path: "/spaces/{space}/remember", Summary: "Store a text outside a conversation", Tags: tags, DefaultStatus: http.StatusCreated}, dhruva.MemoryWrite, (*api).remember, madeNote)
+	change[importIn, client.Imported]{needs: dhruva.MemoryWrite, do: (*api).importTurns, again: importedTurns, summed: true}.register(a, huma.Operation{OperationID: "import", Method: http.MethodPost, Path: "/spaces/{space}/import", Summary: "Store a conversation held elsewhere; may be repeated", Tags: tags})
 	route(a, huma.Operation{OperationID: "list-sources", Method: http.MethodGet, Path: "/spaces/{space}/sources", Summary: "List the sources of a space", Tags: tags}, a.listSources)
 	route(a, huma.Operation{OperationID: "show-source", Method: http.MethodGet, Path: "/spaces/{space}/sources/{id}", Summary: "Show a source and what said it", Tags: tags}, a.showSource)
-	route(a, huma.Operation{OperationID: "release-source", Method: http.MethodPost, Path: "/spaces/{space}/sources/{id}/release", Summary: "Let a held text be recalled, after a person has looked at it", Tags: tags}, a.release)
+	changes(a, huma.Operation{OperationID: "release-source", Method: http.MethodPost, Path: "/spaces/{space}/sources/{id}/release", Summary: "Let a held text be recalled, after a person has looked at it", Tags: tags}, dhruva.MemoryAttest, (*api).release, releasedSource)
 }
 
 func (a *api) recallIn(ctx context.Context, in *struct {
@@ -65,14 +65,20 @@ func (a *api) remember(ctx context.Context, in *struct {
 	r, err := a.memory.RememberIn(ctx, memory.RememberInput{
 		Space: space, Text: in.Body.Text, SourceID: string(in.Body.SourceID), Authority: in.Body.Authority, Path: path,
 	})
-	s := r.Source
-	return client.Remembered{Source: s.ID, Class: s.Class, State: s.State, HeldFor: s.HeldFor, Trust: s.Class.Trust(), Receipt: r.Receipt}, err
+	return rememberedView(r), err
 }
 
-func (a *api) importTurns(ctx context.Context, in *struct {
+func rememberedView(r memory.Remembered) client.Remembered {
+	s := r.Source
+	return client.Remembered{Source: s.ID, Class: s.Class, State: s.State, HeldFor: s.HeldFor, Trust: s.Class.Trust(), Receipt: r.Receipt}
+}
+
+type importIn struct {
 	InSpace
 	Body client.ImportInput
-}) (client.Imported, error) {
+}
+
+func (a *api) importTurns(ctx context.Context, in *importIn) (client.Imported, error) {
 	s, err := a.space(ctx, in.Space)
 	if err != nil {
 		return client.Imported{}, err

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,6 +22,15 @@ type failure struct{ *client.Problem }
 
 // GetStatus is the HTTP status.
 func (f failure) GetStatus() int { return f.Status }
+
+// GetHeaders are those that go with it.
+func (f failure) GetHeaders() http.Header {
+	h := http.Header{}
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(f.RetryAfter/time.Second)))
+	}
+	return h
+}
 
 // ContentType replaces what was negotiated for a success.
 func (f failure) ContentType(string) string { return problemType }
@@ -57,7 +68,7 @@ func classified(err error) error {
 	if errors.As(err, &known) {
 		e := edge.ProblemOf(err)
 		code, hint := known.Advice()
-		return &edge.Refusal{Status: e.Status, Code: code, Title: e.Title, Detail: Words(err), Hint: hint}
+		return &edge.Refusal{Status: e.Status, Code: code, Title: e.Title, Detail: Words(err), Hint: hint, RetryAfter: e.RetryAfter}
 	}
 	return worded{err}
 }
@@ -67,11 +78,9 @@ func problemOf(ctx context.Context, err error) *client.Problem {
 	e := edge.ProblemOf(classified(err))
 	p := &client.Problem{
 		Type: e.Type, Title: e.Title, Status: e.Status, Code: e.Code, Detail: e.Detail, Hint: e.Hint,
-		RequestID: dhruva.RequestIDFrom(ctx),
+		RequestID: dhruva.RequestIDFrom(ctx), RetryAfter: time.Duration(e.RetryAfter) * time.Second,
 	}
 	switch {
-	case p.Status == http.StatusServiceUnavailable: // the table speaks of Idempotency-Key, which is refused here for now
-		p.Hint = "try again shortly; for a write, look first whether it took effect"
 	case p.Hint != "":
 	case p.Status == http.StatusUnprocessableEntity:
 		p.Hint = "correct the request; " + client.Prefix + "/openapi.json describes it"

@@ -19,19 +19,21 @@ type InSession struct {
 	ID dhruva.SessionID `path:"id" doc:"Id of the session."`
 }
 
+func (in *InSession) session() dhruva.SessionID { return in.ID }
+
 func (a *api) sessions() {
 	tags := []string{"sessions"}
 	route(a, huma.Operation{OperationID: "list-sessions", Method: http.MethodGet, Path: "/spaces/{space}/sessions", Summary: "List the sessions of a space, last used first", Tags: tags}, a.listSessions)
-	route(a, huma.Operation{OperationID: "create-session", Method: http.MethodPost, Path: "/spaces/{space}/sessions", Summary: "Start a session in a space", Tags: tags, DefaultStatus: http.StatusCreated}, a.createSession)
-	route(a, huma.Operation{OperationID: "create-fresh-session", Method: http.MethodPost, Path: "/sessions", Summary: "Start a FRESH session", Tags: tags, DefaultStatus: http.StatusCreated}, a.createFresh)
+	changes(a, huma.Operation{OperationID: "create-session", Method: http.MethodPost, Path: "/spaces/{space}/sessions", Summary: "Start a session in a space", Tags: tags, DefaultStatus: http.StatusCreated}, dhruva.StateWrite, (*api).createSession, madeSession)
+	changes(a, huma.Operation{OperationID: "create-fresh-session", Method: http.MethodPost, Path: "/sessions", Summary: "Start a FRESH session", Tags: tags, DefaultStatus: http.StatusCreated}, dhruva.StateWrite, (*api).createFresh, madeSession)
 	route(a, huma.Operation{OperationID: "show-session", Method: http.MethodGet, Path: "/sessions/{id}", Summary: "Show a session", Tags: tags}, a.showSession)
-	act(a, huma.Operation{OperationID: "delete-session", Method: http.MethodDelete, Path: "/sessions/{id}", Summary: "Hide a session; its turns are not erased", Tags: tags}, a.deleteSession)
-	route(a, huma.Operation{OperationID: "attach-session", Method: http.MethodPut, Path: "/sessions/{id}/attach", Summary: "Move a FRESH session into a space", Tags: tags}, a.attach)
-	route(a, huma.Operation{OperationID: "title-session", Method: http.MethodPost, Path: "/sessions/{id}/title", Summary: "Name a session", Tags: tags}, a.setTitle)
+	acts(a, huma.Operation{OperationID: "delete-session", Method: http.MethodDelete, Path: "/sessions/{id}", Summary: "Hide a session; its turns are not erased", Tags: tags}, dhruva.StateWrite, (*api).deleteSession)
+	changes(a, huma.Operation{OperationID: "attach-session", Method: http.MethodPut, Path: "/sessions/{id}/attach", Summary: "Move a FRESH session into a space", Tags: tags}, dhruva.StateWrite, (*api).attach, thatSession)
+	changes(a, huma.Operation{OperationID: "title-session", Method: http.MethodPost, Path: "/sessions/{id}/title", Summary: "Name a session", Tags: tags}, dhruva.StateWrite, (*api).setTitle, thatSession)
 	route(a, huma.Operation{OperationID: "list-turns", Method: http.MethodGet, Path: "/sessions/{id}/turns", Summary: "List a session's turns in order", Tags: tags}, a.listTurns)
-	route(a, huma.Operation{OperationID: "mount-checkpoint", Method: http.MethodPut, Path: "/sessions/{id}/mount", Summary: "Mount a checkpoint", Tags: tags}, a.mount)
-	route(a, huma.Operation{OperationID: "unmount-checkpoint", Method: http.MethodDelete, Path: "/sessions/{id}/mount", Summary: "Take the mounted checkpoint away", Tags: tags}, a.unmount)
-	route(a, huma.Operation{OperationID: "fork-session", Method: http.MethodPost, Path: "/sessions/{id}/fork", Summary: "Start a new session from a checkpoint or a turn", Tags: tags, DefaultStatus: http.StatusCreated}, a.fork)
+	changes(a, huma.Operation{OperationID: "mount-checkpoint", Method: http.MethodPut, Path: "/sessions/{id}/mount", Summary: "Mount a checkpoint", Tags: tags}, dhruva.StateWrite, (*api).mount, thatSession)
+	changes(a, huma.Operation{OperationID: "unmount-checkpoint", Method: http.MethodDelete, Path: "/sessions/{id}/mount", Summary: "Take the mounted checkpoint away", Tags: tags}, dhruva.StateWrite, (*api).unmount, thatSession)
+	changes(a, huma.Operation{OperationID: "fork-session", Method: http.MethodPost, Path: "/sessions/{id}/fork", Summary: "Start a new session from a checkpoint or a turn", Tags: tags, DefaultStatus: http.StatusCreated}, dhruva.StateWrite, (*api).fork, madeSession)
 	route(a, huma.Operation{OperationID: "preview-prompt", Method: http.MethodPost, Path: "/sessions/{id}/preview", Summary: "Show the exact prompt a send would make", Tags: tags}, a.preview)
 	a.sendRoute(tags)
 }

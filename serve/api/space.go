@@ -61,10 +61,10 @@ func (a *api) taken(ctx context.Context, name string, err error) error {
 
 func (a *api) spaces() {
 	route(a, huma.Operation{OperationID: "list-spaces", Method: http.MethodGet, Path: "/spaces", Summary: "List spaces", Tags: []string{"spaces"}}, a.listSpaces)
-	route(a, huma.Operation{OperationID: "create-space", Method: http.MethodPost, Path: "/spaces", Summary: "Make a space", Tags: []string{"spaces"}, DefaultStatus: http.StatusCreated}, a.createSpace)
+	changes(a, huma.Operation{OperationID: "create-space", Method: http.MethodPost, Path: "/spaces", Summary: "Make a space", Tags: []string{"spaces"}, DefaultStatus: http.StatusCreated}, dhruva.StateWrite, (*api).createSpace, madeSpace)
 	route(a, huma.Operation{OperationID: "show-space", Method: http.MethodGet, Path: "/spaces/{space}", Summary: "Show a space", Tags: []string{"spaces"}}, a.showSpace)
-	route(a, huma.Operation{OperationID: "update-space", Method: http.MethodPatch, Path: "/spaces/{space}", Summary: "Change a space", Tags: []string{"spaces"}}, a.updateSpace)
-	act(a, huma.Operation{OperationID: "delete-space", Method: http.MethodDelete, Path: "/spaces/{space}", Summary: "Hide a space; nothing is erased", Tags: []string{"spaces"}}, a.deleteSpace)
+	changes(a, huma.Operation{OperationID: "update-space", Method: http.MethodPatch, Path: "/spaces/{space}", Summary: "Change a space", Tags: []string{"spaces"}}, dhruva.StateWrite, (*api).updateSpace, madeSpace)
+	acts(a, huma.Operation{OperationID: "delete-space", Method: http.MethodDelete, Path: "/spaces/{space}", Summary: "Hide a space; nothing is erased", Tags: []string{"spaces"}}, dhruva.StateWrite, (*api).deleteSpace)
 	route(a, huma.Operation{OperationID: "list-branches", Method: http.MethodGet, Path: "/spaces/{space}/branches", Summary: "List the named heads of a space", Tags: []string{"spaces"}}, a.listBranches)
 	route(a, huma.Operation{OperationID: "verify-space", Method: http.MethodGet, Path: "/spaces/{space}/verify", Summary: "Recompute every checkpoint of a space", Tags: []string{"spaces"}}, a.verifySpace)
 }

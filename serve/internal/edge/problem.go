@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/dhruva-memory/dhruva"
@@ -72,7 +73,9 @@ type Refusal struct {
 	Code         string
 	Title        string
 	Detail, Hint string
-	err          error
+	// RetryAfter is the number of seconds after which trying again makes sense.
+	RetryAfter int
+	err        error
 }
 
 // Error is the detail.
@@ -100,13 +103,20 @@ func ProblemOf(err error) Problem {
 		p.Detail = err.Error()
 	}
 	p.Detail = cut(p.Detail)
+	var later temporary
+	if errors.As(err, &later) {
+		p.RetryAfter = max(int((later.RetryAfter()+time.Second-1)/time.Second), 1)
+	}
 	return p
 }
+
+// temporary is an error that knows when trying again makes sense.
+type temporary interface{ RetryAfter() time.Duration }
 
 func classify(err error) (p Problem, quiet bool) {
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
-		return Problem{Status: refusal.Status, Code: refusal.Code, Title: refusal.Title, Detail: refusal.Detail, Hint: refusal.Hint}, false
+		return Problem{Status: refusal.Status, Code: refusal.Code, Title: refusal.Title, Detail: refusal.Detail, Hint: refusal.Hint, RetryAfter: refusal.RetryAfter}, false
 	}
 	var tooLong *http.MaxBytesError
 	if errors.As(err, &tooLong) {
