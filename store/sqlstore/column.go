@@ -80,6 +80,34 @@ func (b boolean) Scan(v any) error {
 	return nil
 }
 
+// named reads a text column into a type of ours.
+type named[T ~string] struct{ s *T }
+
+// Scan implements sql.Scanner.
+func (n named[T]) Scan(v any) error {
+	s, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("text column holds %T", v)
+	}
+	*n.s = T(s)
+	return nil
+}
+
+// flags reads a number whose bits are flags, the lowest first.
+type flags []*bool
+
+// Scan implements sql.Scanner.
+func (f flags) Scan(v any) error {
+	n, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("flags column holds %T", v)
+	}
+	for bit, b := range f {
+		*b = n>>bit&1 != 0
+	}
+	return nil
+}
+
 // blob is the column form of bytes; nil is not NULL.
 func blob(b []byte) []byte {
 	if b == nil {

@@ -2,49 +2,73 @@ package sqlstore
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dhruva-memory/dhruva"
 )
 
 const (
-	turnColumns = `tenant, session, seq, space, id, parent, began_after, role, speaker, content, provider, model, interim,
-		truncated, backfill, redacted, created_at`
-	selectTurns = "SELECT " + turnColumns + " FROM turns WHERE tenant = $1 AND session = $2"
-	selectTurn  = selectTurns + " AND seq = $3"
-	turnRange   = selectTurns + " AND seq > $3 AND seq <= $4"
-	oldestTurns = turnRange + " ORDER BY seq LIMIT $5"
-	newestTurns = turnRange + " ORDER BY seq DESC LIMIT $5"
-	insertTurn  = "INSERT INTO turns (" + turnColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-		$13, $14, $15, $16, $17) ON CONFLICT DO NOTHING`
+	turnColumns = "seq, id, parent, began_after, role, speaker, content, provider, model, created_at"
+	turnFlags   = "interim + 2 * truncated + 4 * backfill + 8 * redacted"
+	turnsOf     = " FROM turns WHERE tenant = $1 AND session = $2"
+	turnRange   = turnsOf + " AND seq > $3 AND seq <= $4"
+	oldestFirst = turnRange + " ORDER BY seq LIMIT $5"
+	newestFirst = turnRange + " ORDER BY seq DESC LIMIT $5"
+	selectTurns = "SELECT " + turnColumns + ", " + turnFlags
+	oldestTurns = selectTurns + oldestFirst
+	newestTurns = selectTurns + newestFirst
+	// Turns of which there is no session are where they were written.
+	selectStrays = selectTurns + ", space"
+	selectTurn   = selectStrays + turnsOf + " AND seq = $3"
+	oldestStrays = selectStrays + oldestFirst
+	newestStrays = selectStrays + newestFirst
+	insertTurn   = "INSERT INTO turns (" + turnColumns + `, interim, truncated, backfill, redacted, space, tenant, session)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING`
 	redactTurn = "UPDATE turns SET content = '', redacted = 1 WHERE tenant = $1 AND session = $2 AND seq = $3"
 )
 
-func scanTurn(r scanner) (row dhruva.Turn, err error) {
-	return row, r.Scan(&row.Tenant, &row.Session, &row.Seq, &row.Space, &row.ID, &row.Parent, &row.BeganAfter, &row.Role,
-		&row.Speaker, &row.Content, &row.Provider, &row.Model, boolean{&row.Interim}, boolean{&row.Truncated}, boolean{&row.Backfill}, boolean{&row.Redacted},
-		micros{&row.CreatedAt})
+// turnInto is where the columns of a turn go. Lists of turns are long, and each
+// column costs: tenant, session and, where it is known, space are not read, and
+// the flags are one number.
+func turnInto(row *dhruva.Turn) []any {
+	return []any{&row.Seq, named[dhruva.TurnID]{&row.ID}, &row.Parent, &row.BeganAfter, named[dhruva.Role]{&row.Role}, &row.Speaker,
+		&row.Content, &row.Provider, &row.Model, micros{&row.CreatedAt}, flags{&row.Interim, &row.Truncated, &row.Backfill, &row.Redacted}}
 }
 
-// seen are those of a session's turns that the scopes cover, in the space
-// where the session is now.
-func (t *tx) seen(session dhruva.SessionID, rows []dhruva.Turn, err error) ([]dhruva.Turn, error) {
-	var out []dhruva.Turn
-	for _, row := range rows {
-		home, err := t.home(session, row.Space)
-		if err != nil {
+// list reads rows one after another into the same row, which into points into.
+// Unlike with collect nothing but the texts is allocated for each.
+func list[T any](t *tx, what string, row *T, into []any, query string, args ...any) ([]T, error) {
+	var out []T
+	_, err := collect(t, what, func(r scanner) (struct{}, error) {
+		if len(out) == cap(out) { // append would grow by a quarter
+			out = slices.Grow(out, max(len(out), 16))
+		}
+		err := r.Scan(into...)
+		out = append(out, *row)
+		return struct{}{}, err
+	}, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// strays reads turns with their space: that of their session, or the one in
+// which each was written.
+func (t *tx) strays(session dhruva.SessionID, query string, args ...any) ([]dhruva.Turn, error) {
+	row := dhruva.Turn{Tenant: t.reach.Tenant, Session: session}
+	rows, err := list(t, "turns", &row, append(turnInto(&row), named[dhruva.SpaceID]{&row.Space}), query, args...)
+	for n := range rows {
+		if rows[n].Space, err = t.home(session, rows[n].Space); err != nil {
 			return nil, err
 		}
-		if t.reach.Holds(home) {
-			row.Space = home
-			out = append(out, row)
-		}
 	}
-	return out, err
+	return rows, err
 }
 
-func (t *tx) Turn(session dhruva.SessionID, seq int64) (dhruva.Turn, error) {
-	rows, err := collect(t, "turn", scanTurn, selectTurn, string(t.reach.Tenant), string(session), seq)
-	rows, err = t.seen(session, rows, err)
+// turn is one that is stored, whether the scopes cover it or not.
+func (t *tx) turn(session dhruva.SessionID, seq int64) (dhruva.Turn, error) {
+	rows, err := t.strays(session, selectTurn, string(t.reach.Tenant), string(session), seq)
 	if err != nil {
 		return dhruva.Turn{}, err
 	}
@@ -52,6 +76,14 @@ func (t *tx) Turn(session dhruva.SessionID, seq int64) (dhruva.Turn, error) {
 		return absent[dhruva.Turn]("turn")
 	}
 	return rows[0], nil
+}
+
+func (t *tx) Turn(session dhruva.SessionID, seq int64) (dhruva.Turn, error) {
+	row, err := t.turn(session, seq)
+	if err == nil && !t.reach.Holds(row.Space) {
+		return absent[dhruva.Turn]("turn")
+	}
+	return row, err
 }
 
 func (t *tx) AppendTurn(row dhruva.Turn) error {
@@ -69,9 +101,9 @@ func (t *tx) AppendTurn(row dhruva.Turn) error {
 	if err := t.allow("turn", covered, 1); err != nil {
 		return err
 	}
-	n, err := t.exec("put turn", insertTurn, string(row.Tenant), string(row.Session), row.Seq, string(row.Space),
-		string(row.ID), row.Parent, row.BeganAfter, string(row.Role), row.Speaker, row.Content, row.Provider, row.Model,
-		flag(row.Interim), flag(row.Truncated), flag(row.Backfill), flag(row.Redacted), row.CreatedAt.UnixMicro())
+	n, err := t.exec("put turn", insertTurn, row.Seq, string(row.ID), row.Parent, row.BeganAfter, string(row.Role), row.Speaker,
+		row.Content, row.Provider, row.Model, row.CreatedAt.UnixMicro(), flag(row.Interim), flag(row.Truncated), flag(row.Backfill),
+		flag(row.Redacted), string(row.Space), string(row.Tenant), string(row.Session))
 	if err == nil && n == 0 {
 		return conflict("turn")
 	}
@@ -79,25 +111,36 @@ func (t *tx) AppendTurn(row dhruva.Turn) error {
 }
 
 func (t *tx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
-	through, limit, query := q.Through, q.Limit, oldestTurns
-	if through == 0 {
-		through = math.MaxInt64
-	}
-	if limit <= 0 {
-		limit = math.MaxInt64
-	}
-	if q.Newest {
-		query = newestTurns
-	}
 	home, err := t.home(q.Session, "")
 	if err != nil || home != "" && !t.reach.Holds(home) {
 		return nil, err
 	}
-	if home == "" { // turns without a session stand where each was written: filter, then cut
+	through, limit := q.Through, q.Limit
+	if through == 0 {
+		through = math.MaxInt64
+	}
+	if limit <= 0 || home == "" { // strays are filtered, then cut
 		limit = math.MaxInt64
 	}
-	rows, err := collect(t, "turns", scanTurn, query, string(t.reach.Tenant), string(q.Session), q.After, through, limit)
-	rows, err = t.seen(q.Session, rows, err)
+	args := []any{string(t.reach.Tenant), string(q.Session), q.After, through, limit}
+	if home == "" {
+		return t.coveredStrays(q, args)
+	}
+	query := oldestTurns
+	if q.Newest {
+		query = newestTurns
+	}
+	row := dhruva.Turn{Tenant: t.reach.Tenant, Space: home, Session: q.Session}
+	return list(t, "turns", &row, turnInto(&row), query, args...)
+}
+
+func (t *tx) coveredStrays(q dhruva.TurnQuery, args []any) ([]dhruva.Turn, error) {
+	query := oldestStrays
+	if q.Newest {
+		query = newestStrays
+	}
+	rows, err := t.strays(q.Session, query, args...)
+	rows = slices.DeleteFunc(rows, func(row dhruva.Turn) bool { return !t.reach.Holds(row.Space) })
 	if q.Limit > 0 && len(rows) > q.Limit {
 		rows = rows[:q.Limit:q.Limit]
 	}
@@ -108,17 +151,12 @@ func (t *tx) RedactTurn(session dhruva.SessionID, seq int64) error {
 	if err := t.allow("turn", t.reach.Tenant != "", 0); err != nil {
 		return err
 	}
-	row, err := one(t, "turn", scanTurn, selectTurn, string(t.reach.Tenant), string(session), seq)
+	row, err := t.turn(session, seq)
 	if err != nil {
 		return err
 	}
-	home, err := t.home(session, row.Space)
-	if err != nil {
+	if err := t.allow("turn", t.reach.Holds(row.Space), 1); err != nil {
 		return err
 	}
-	if err := t.allow("turn", t.reach.Holds(home), 1); err != nil {
-		return err
-	}
-	err = t.send("redact turn", redactTurn, string(t.reach.Tenant), string(session), seq)
-	return err
+	return t.send("redact turn", redactTurn, string(t.reach.Tenant), string(session), seq)
 }
