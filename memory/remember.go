@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/ledger"
@@ -25,8 +27,11 @@ func (m *Memory) RememberIn(ctx context.Context, in RememberInput) (out Remember
 		out, err = m.Over(l).remember(ctx, in)
 		return err
 	})
-	if err == nil && done.Replayed {
-		return m.Remembered(ctx, done)
+	if err != nil || !done.Replayed {
+		return out, err
+	}
+	if out, err = m.Remembered(ctx, done); errors.Is(err, dhruva.ErrNotFound) {
+		err = fmt.Errorf("%w: it was remembered before with this idempotency key, and is gone since", dhruva.ErrConflict)
 	}
 	return out, err
 }

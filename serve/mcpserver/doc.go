@@ -14,9 +14,7 @@
 //     prompt.
 //
 // It stores nothing. For as long as the process lives it remembers, within
-// bounds, idempotency keys, to refuse their second use for another text (that
-// the same text is stored once is memory's doing and outlives the process), and
-// which tokens the short refs of a recall's text stand for.
+// bounds, which tokens the short refs of a recall's text stand for.
 //
 // Concurrency: a Server is safe for concurrent use.
 package mcpserver

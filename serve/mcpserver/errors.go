@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/ledger"
 )
 
 // sentence is an error that a model reads: it says what to do next.
@@ -33,6 +34,14 @@ var advice = []struct {
 // explain turns memory's error into a sentence. What is not in the table is
 // logged in full and shown by its request id only.
 func (s *Server) explain(ctx context.Context, tool string, err error) error {
+	var running *ledger.Running
+	var reused *ledger.Reused
+	switch {
+	case errors.As(err, &running):
+		return sentence("The same call is still running. Call again with the same idempotency_key in a moment.")
+	case errors.As(err, &reused):
+		return sentence("This idempotency_key was used for another text. Nothing was stored; use a new key.")
+	}
 	for _, a := range advice {
 		if !errors.Is(err, a.sentinel) {
 			continue

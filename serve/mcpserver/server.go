@@ -43,7 +43,6 @@ type Config struct {
 type Server struct {
 	config Config
 	mcp    *mcp.Server
-	keys   idempotency
 	refs   refs
 }
 

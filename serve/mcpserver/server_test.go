@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/ledger"
 	"github.com/dhruva-memory/dhruva/memory"
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -206,35 +207,13 @@ func TestRememberAndItsIdempotencyKey(t *testing.T) {
 	m := &scripted{}
 	s := stdio(t, m)
 	args := map[string]any{"text": "we use tabs", "source_id": "style", "idempotency_key": "k1", "authority": "user"}
-	for range 2 { // a retry goes through: memory stores the text once
-		got := structured[rememberOut](t, call(t, s, "remember", args))
-		if diff := cmp.Diff(rememberOut{Source: "src-1", State: "ready", Class: "assistant_visible", Trust: .35, Receipt: "rcp-1"}, got); diff != "" {
-			t.Error(diff)
-		}
-	}
-	args["text"] = "we use spaces"
-	if r := call(t, s, "remember", args); !r.IsError || !strings.Contains(text(r), "idempotency_key") {
-		t.Errorf("reuse for another text: %v %q", r.IsError, text(r))
-	}
-	want := memory.RememberInput{Text: "we use tabs", SourceID: "style", Authority: "user", Path: "mcp"}
-	if diff := cmp.Diff([]memory.RememberInput{want, want}, m.remembered); diff != "" {
+	got := structured[rememberOut](t, call(t, s, "remember", args))
+	if diff := cmp.Diff(rememberOut{Source: "src-1", State: "ready", Class: "assistant_visible", Trust: .35, Receipt: "rcp-1"}, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func TestIdempotencyKeysAreBoundedAndPerPrincipal(t *testing.T) {
-	var k idempotency
-	as := func(p dhruva.PrincipalID) context.Context {
-		return dhruva.WithPrincipal(context.Background(), dhruva.Principal{ID: p})
-	}
-	if !k.claim(as("a"), rememberArgs{Text: "x", IdempotencyKey: "k"}) || !k.claim(as("b"), rememberArgs{Text: "y", IdempotencyKey: "k"}) {
-		t.Error("one principal's key stands in another's way")
-	}
-	for i := range 2 * maxKeys {
-		k.claim(as("a"), rememberArgs{Text: "x", IdempotencyKey: fmt.Sprint(i)})
-	}
-	if len(k.seen) > maxKeys || len(k.order) > maxKeys {
-		t.Errorf("%d keys kept", len(k.seen))
+	want := memory.RememberInput{Text: "we use tabs", SourceID: "style", Authority: "user", Path: "mcp", IdempotencyKey: "k1"}
+	if diff := cmp.Diff([]memory.RememberInput{want}, m.remembered); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -249,6 +228,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"invalid":     {fmt.Errorf("memory: authority: %w", dhruva.ErrInvalid), "Correct the arguments"},
 		"unavailable": {fmt.Errorf("x: %w", dhruva.ErrUnavailable), "does not mean that nothing is known"},
 		"internal":    {errors.New("secret path /var/x"), "Memory failed"},
+		"running":     {fmt.Errorf("x: %w", &ledger.Running{}), "Call again with the same idempotency_key"},
+		"reused":      {fmt.Errorf("x: %w", &ledger.Reused{}), "idempotency_key was used for another text"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dhruva-memory/dhruva"
@@ -31,6 +32,7 @@ type whole struct {
 	server *httptest.Server
 	ledger *ledger.Ledger
 	keys   *auth.Keys
+	memory *memory.Memory
 }
 
 func newWhole(t *testing.T) *whole {
@@ -39,12 +41,17 @@ func newWhole(t *testing.T) *whole {
 	if err := w.keys.Bootstrap(t.Context(), t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	m := &memory.Memory{Ledger: w.ledger, Recall: recall.NewEngine(store, ring), Keys: ring}
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcpserver.New(mcpserver.Config{Memory: m, Keys: w.keys}).Handler())
-	w.server = httptest.NewServer(mux)
-	t.Cleanup(w.server.Close)
+	w.memory = &memory.Memory{Ledger: w.ledger, Recall: recall.NewEngine(store, ring), Keys: ring}
+	w.restart()
 	return w
+}
+
+// restart serves with nothing but what is stored.
+func (w *whole) restart() {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcpserver.New(mcpserver.Config{Memory: w.memory, Keys: w.keys}).Handler())
+	w.server = httptest.NewServer(mux)
+	w.Cleanup(w.server.Close)
 }
 
 func (w *whole) key(space string, scopes ...dhruva.KeyScope) string {
@@ -141,5 +148,37 @@ func TestRememberRecallReadOverTheRealMemory(t *testing.T) {
 	}
 	if text, _, _ := w.call(other, "read", map[string]any{"tokens": []any{token, ref}}); strings.Contains(text, "harrier-7") {
 		t.Errorf("a foreign token: %s", text)
+	}
+}
+
+// An idempotency key outlives the process: another server over the same store
+// answers the call again, and refuses the key for another text.
+func TestContract12_RememberIsRepeatableAcrossProcesses(t *testing.T) {
+	w := newWhole(t)
+	key := w.key("mira", dhruva.MemoryRead, dhruva.MemoryWrite)
+	args := map[string]any{"text": "The staging database of Kestrel is called harrier-7.", "idempotency_key": "a"}
+	first, said, failed := w.call(w.connect(key), "remember", args)
+	if failed {
+		t.Fatal(first)
+	}
+	w.restart()
+	mira := w.connect(key)
+	if again, got, failed := w.call(mira, "remember", args); failed || again != first || !cmp.Equal(said, got) {
+		t.Errorf("again: %v %s: %s", failed, again, cmp.Diff(said, got))
+	}
+	args["text"] = "It is called osprey-1."
+	if text, _, failed := w.call(mira, "remember", args); !failed || !strings.Contains(text, "idempotency_key was used for another text") {
+		t.Errorf("another text: %v %s", failed, text)
+	}
+	if _, got, _ := w.call(mira, "recall", map[string]any{"query": "What is called osprey-1?"}); got["status"] == "recalled" && strings.Contains(fmt.Sprint(got), "osprey-1.") {
+		t.Errorf("the refused text is recalled: %v", got)
+	}
+	args["idempotency_key"] = "not a key"
+	if text, _, failed := w.call(mira, "remember", args); !failed || !strings.Contains(text, "visible ASCII") {
+		t.Errorf("no key at all: %v %s", failed, text)
+	}
+	rows, _, err := w.ledger.ListReceipts(dhruva.WithPrincipal(t.Context(), auth.LocalPrincipal()), dhruva.ReceiptQuery{Kind: "remember"})
+	if err != nil || len(rows) != 1 {
+		t.Errorf("%d receipts, %v", len(rows), err)
 	}
 }
