@@ -290,7 +290,7 @@ func (r Receipt) Validate() error {
 	}
 	return firstError(validKey("receipt", string(r.Tenant), string(r.ID)),
 		validRef("receipt", string(r.Space), string(r.Session), r.Kind, r.State),
-		ValidText("receipt", r.RequestID, string(r.Principal), string(r.Key), r.Path,
+		ValidText("receipt", r.RequestID, string(r.Principal), string(r.Key), string(r.Node), r.Subject, r.Path,
 			string(r.Dialect), r.Provider, r.Model, r.ModeRequested, r.ModeEffective, string(r.Memory),
 			string(r.Continuity), string(r.Recall.Status), string(r.Recall.Reason), r.Recall.Note, r.Ingest,
 			r.Tokens.UsageSource, r.Bytes.ClientBody, r.Bytes.ForwardedBody, r.Upstream.RequestID,

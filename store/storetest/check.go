@@ -12,8 +12,8 @@ import (
 const maxFindings = 20
 
 // Check reports every invariant that is broken in the given scopes, nil when
-// none is. A Tenant scope stands for all spaces of the tenant that have a live
-// session or are listed. The store may be in use.
+// none is. A Tenant scope stands for the tenant and all its spaces that have a
+// live session or are listed. The store may be in use.
 //
 // For each space:
 //
@@ -27,14 +27,32 @@ const maxFindings = 20
 //  5. No source stands at or below the fence or above the generation;
 //     checkpoints at or below the fence hold no text.
 //  6. No ready source has a tombstone.
-//  7. The change feed runs from 1 to the epoch's head without gaps.
+//  7. The change feed runs from the epoch's tail + 1 to its head without gaps.
+//  8. Records, vectors and replayed evidence are of sources that stand in their
+//     generation, which is above the fence and not above the space's; there are
+//     none of a source whose tombstone is no longer pending. A replay is found by
+//     each of its keys.
+//  9. A leased job has an owner, a lease, a claim and its number; another one
+//     has no lease; claims are never more than their numbers.
+//  10. A cursor lies within the feed: from the tail to the head.
+//
+// For a tenant:
+//
+//  11. The leaves that have a place stand at 1 to the size of the audit head
+//     without gaps, and no leaf is both placed and pending.
 func Check(ctx context.Context, s dhruva.Store, scopes ...dhruva.Scope) error {
+	return errors.Join(inspect(ctx, s, scopes...).findings...)
+}
+
+// inspect is Check, with what it found apart.
+func inspect(ctx context.Context, s dhruva.Store, scopes ...dhruva.Scope) *checker {
 	c := &checker{ctx: ctx, store: s}
 	for _, scope := range scopes {
 		switch scope.Level() {
 		case dhruva.LevelSpace:
 			c.space(scope)
 		case dhruva.LevelTenant:
+			c.view(scope, c.log)
 			for _, id := range c.spaces(scope) {
 				c.space(dhruva.SpaceScope(scope.Tenant(), id))
 			}
@@ -42,7 +60,7 @@ func Check(ctx context.Context, s dhruva.Store, scopes ...dhruva.Scope) error {
 			c.found("%s: cannot be checked as a whole", scope)
 		}
 	}
-	return errors.Join(c.findings...)
+	return c
 }
 
 // checker collects findings. During a view, tx and epoch are set.
@@ -53,18 +71,32 @@ type checker struct {
 	tx       dhruva.Tx
 	epoch    dhruva.Epoch
 	findings []error
+	// broken are those of the findings that no caller can bring about: promises
+	// of the store itself.
+	broken []error
+	// buried are the sources whose tombstone is not pending, by generation.
+	buried map[int64]map[dhruva.SourceID]bool
 }
 
-func (c *checker) found(format string, args ...any) {
+func (c *checker) found(format string, args ...any) error {
+	err := fmt.Errorf("%s: "+format, append([]any{c.scope}, args...)...)
 	if len(c.findings) < maxFindings {
-		c.findings = append(c.findings, fmt.Errorf("%s: "+format, append([]any{c.scope}, args...)...))
+		c.findings = append(c.findings, err)
+	}
+	return err
+}
+
+// broke is found, of what the store has promised.
+func (c *checker) broke(format string, args ...any) {
+	if err := c.found(format, args...); len(c.broken) < maxFindings {
+		c.broken = append(c.broken, err)
 	}
 }
 
 // ok reports a failed read, which is a finding too.
 func (c *checker) ok(err error, what string) bool {
 	if err != nil {
-		c.found("%s: %v", what, err)
+		c.broke("%s: %v", what, err)
 	}
 	return err == nil
 }
@@ -108,25 +140,49 @@ func pages[T any](c *checker, what string, key func(T) string, list func(dhruva.
 			return out
 		}
 		out = append(out, rows...)
-		p.After = key(rows[len(rows)-1])
+		last := key(rows[len(rows)-1])
+		if last == p.After {
+			c.broke("%s: the page after %q ends with it", what, last)
+			return out
+		}
+		p.After = last
 	}
 }
 
 func (c *checker) space(scope dhruva.Scope) {
-	var head int64
+	c.epoch = dhruva.Epoch{}
 	c.view(scope, func() {
 		var err error
 		if c.epoch, err = c.tx.Epoch(scope.Space()); !c.ok(err, "epoch") {
 			return
 		}
-		head = c.epoch.Head
+		if c.epoch.Tail < 0 || c.epoch.Tail > c.epoch.Head {
+			c.broke("the tail is %d, the head %d", c.epoch.Tail, c.epoch.Head)
+		}
 		c.sessions()
 		c.checkpoints()
 		c.branches()
+		c.tombstones()
 		c.sources()
+		c.records()
+		c.vectors()
+		c.replays()
+		c.jobs()
+		c.cursors()
 	})
-	c.feed(head)
+	c.feed(c.epoch.Tail, c.epoch.Head)
 }
+
+// generations are those in which there may be something, and one more.
+func (c *checker) generations() (out []int64) {
+	for g := int64(0); g <= c.epoch.Generation+1; g++ {
+		out = append(out, g)
+	}
+	return out
+}
+
+// stands reports whether rows of a generation may be.
+func (c *checker) stands(g int64) bool { return g > c.epoch.Fence && g <= c.epoch.Generation }
 
 func (c *checker) sessions() {
 	for _, s := range pages(c, "sessions", sessionName, func(p dhruva.Page) ([]dhruva.Session, error) {
@@ -153,7 +209,7 @@ func (c *checker) turn(s dhruva.Session, t dhruva.Turn, want int64) {
 		c.found("session %s: turn %d has parent %d and began after %d", s.ID, t.Seq, t.Parent, t.BeganAfter)
 	}
 	if t.Space != s.Space || t.Tenant != s.Tenant {
-		c.found("session %s: turn %d is in %s/%s", s.ID, t.Seq, t.Tenant, t.Space)
+		c.broke("session %s: turn %d is in %s/%s", s.ID, t.Seq, t.Tenant, t.Space)
 	}
 	ids, err := c.tx.SourcesOfTurn(c.scope.Space(), c.epoch.Generation, t.Session, t.Seq)
 	c.ok(err, "sources of turn")
@@ -177,7 +233,7 @@ func (c *checker) checkpoints() {
 			}
 		}
 		if same, err := c.tx.CheckpointByID(row.ID); err != nil || same.Hash != row.Hash {
-			c.found("checkpoint %s: by id %s: %s, %v", row.Hash.Short(), row.ID, same.Hash.Short(), err)
+			c.broke("checkpoint %s: by id %s: %s, %v", row.Hash.Short(), row.ID, same.Hash.Short(), err)
 		}
 		c.fenced(row)
 	}
@@ -206,14 +262,14 @@ func (c *checker) branches() {
 }
 
 func (c *checker) sources() {
-	for g := int64(0); g <= c.epoch.Generation+1; g++ {
+	for _, g := range c.generations() {
 		rows := pages(c, "sources", sourceName, func(p dhruva.Page) ([]dhruva.Source, error) {
 			return c.tx.ListSources(dhruva.SourceQuery{Space: c.scope.Space(), Generation: g, Page: p})
 		})
 		if n, err := c.tx.CountSources(c.scope.Space(), g); err != nil || n != len(rows) {
-			c.found("generation %d: %d sources listed, %d counted, %v", g, len(rows), n, err)
+			c.broke("generation %d: %d sources listed, %d counted, %v", g, len(rows), n, err)
 		}
-		if len(rows) > 0 && (g <= c.epoch.Fence || g > c.epoch.Generation) {
+		if len(rows) > 0 && !c.stands(g) {
 			c.found("generation %d: %d sources, fence %d, generation %d", g, len(rows), c.epoch.Fence, c.epoch.Generation)
 		}
 		for _, row := range rows {
@@ -267,24 +323,43 @@ func (c *checker) reference(r dhruva.Reference) error {
 	return fmt.Errorf("refers to session %s, turn %d, which does not lead back", r.Session, r.Seq)
 }
 
-// feed is read outside the view, so it may be longer than the head read there.
-func (c *checker) feed(head int64) {
-	last := int64(0)
-	for change, err := range c.store.Changes(c.ctx, c.scope, 0) {
+// feed is read outside the view, so it may be longer than the head read there,
+// and may have been compacted meanwhile.
+func (c *checker) feed(tail, head int64) {
+	last := tail
+	for change, err := range c.store.Changes(c.ctx, c.scope, tail) {
+		if errors.Is(err, dhruva.ErrCompacted) && c.compacted(tail) {
+			return
+		}
 		if !c.ok(err, "changes") {
 			return
 		}
 		if change.Seq != last+1 {
-			c.found("feed: change %d follows %d", change.Seq, last)
+			c.broke("feed: change %d follows %d", change.Seq, last)
 		}
 		last = change.Seq
 	}
 	if last < head {
-		c.found("feed ends at %d, the head is %d", last, head)
+		c.broke("feed ends at %d, the head is %d", last, head)
 	}
 	c.view(c.scope, func() {
 		if e, err := c.tx.Epoch(c.scope.Space()); c.ok(err, "epoch") && last > e.Head {
-			c.found("feed ends at %d, beyond the head %d", last, e.Head)
+			c.broke("feed ends at %d, beyond the head %d", last, e.Head)
 		}
 	})
+	for _, err := range c.store.Changes(c.ctx, c.scope, tail-1) {
+		if tail > 0 && !errors.Is(err, dhruva.ErrCompacted) {
+			c.broke("feed: after %d there is more than the tail %d tells: %v", tail-1, tail, err)
+		}
+		break
+	}
+}
+
+// compacted reports whether the tail has moved since.
+func (c *checker) compacted(tail int64) (moved bool) {
+	c.view(c.scope, func() {
+		e, err := c.tx.Epoch(c.scope.Space())
+		moved = c.ok(err, "epoch") && e.Tail > tail
+	})
+	return moved
 }

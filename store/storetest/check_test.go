@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/store/memstore"
@@ -32,7 +33,47 @@ func good(tx dhruva.Tx) error {
 		tx.SwapBranch(dhruva.Branch{Space: "s", Name: "main", Head: d.Hash}, dhruva.Hash{}),
 		tx.PutSource(dhruva.Source{Tenant: "t", Space: "s", Generation: 1, ID: "x", State: dhruva.SourceReady}),
 		tx.AddReference(dhruva.Reference{Space: "s", Generation: 1, Source: "x", Session: "a", Seq: 1}),
-		tx.AddReference(dhruva.Reference{Space: "s", Generation: 1, Source: "x", Checkpoint: c.Hash, Item: "i"}))
+		tx.AddReference(dhruva.Reference{Space: "s", Generation: 1, Source: "x", Checkpoint: c.Hash, Item: "i"}),
+		goodWork(tx))
+}
+
+// goodWork is what is derived from the source, and background work.
+func goodWork(tx dhruva.Tx) error {
+	leased := job("leased", dhruva.JobLeased)
+	leased.Owner, leased.LeaseUntil, leased.Fence, leased.Attempts = "n", now, 2, 1
+	_, change := tx.AppendChange("s", dhruva.Change{Kind: dhruva.ChangeSource, Ref: "x"})
+	return errors.Join(change,
+		tx.PutRecord(record("x", 1)), tx.PutVector(vector("x", 1)), tx.PutReplay(replay("x", 1)),
+		tx.PutTombstone(dhruva.Tombstone{Space: "s", Generation: 1, Source: "gone", State: "completed"}),
+		tx.PutJob(job("queued", dhruva.JobQueued)), tx.PutJob(leased), tx.CompactChanges("s", 1),
+		tx.PutCursor(cursor(1)), tx.PutLeaf(leaf("l1")), tx.PutLeaf(leaf("l2")), tx.PutLeaf(leaf("pending")),
+		tx.PlaceLeaf("l2", 1), tx.PlaceLeaf("l1", 2), tx.PutAuditHead(dhruva.AuditHead{Tenant: "t", Size: 2}))
+}
+
+var now = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+func record(source string, g int64) dhruva.Record {
+	return dhruva.Record{Tenant: "t", Space: "s", Generation: g, ID: dhruva.RecordID("r" + source), Source: dhruva.SourceID(source)}
+}
+
+func vector(source string, g int64) dhruva.Vector {
+	return dhruva.Vector{Tenant: "t", Space: "s", Generation: g, Source: dhruva.SourceID(source), Model: "m"}
+}
+
+func replay(source string, g int64) dhruva.Replay {
+	return dhruva.Replay{Tenant: "t", Space: "s", ID: "p", Generation: g, Keys: []dhruva.Hash{{1}}, Evidence: []dhruva.Span{{Source: "x"}, {Source: dhruva.SourceID(source)}}}
+}
+
+func job(id string, state dhruva.JobState) dhruva.Job {
+	return dhruva.Job{Tenant: "t", Space: "s", ID: dhruva.JobID(id), Kind: "k", Subject: id, State: state}
+}
+
+func cursor(seq int64) dhruva.Cursor {
+	return dhruva.Cursor{Tenant: "t", Space: "s", Node: "n", Seq: seq}
+}
+
+func leaf(id string) dhruva.Leaf {
+	return dhruva.Leaf{Tenant: "t", Space: "s", ID: dhruva.LeafID(id), Kind: "k"}
 }
 
 func sealed(c dhruva.Checkpoint) dhruva.Checkpoint {
@@ -56,6 +97,10 @@ func turn(seq, parent, began int64) dhruva.Turn {
 func TestCheckFinds(t *testing.T) {
 	forged := sealed(dhruva.Checkpoint{ID: "e", Author: "before"})
 	forged.Author = "after"
+	with := func(j dhruva.Job, change func(*dhruva.Job)) func(tx dhruva.Tx) error {
+		change(&j)
+		return func(tx dhruva.Tx) error { return tx.PutJob(j) }
+	}
 	for name, c := range map[string]struct {
 		want string
 		bad  func(dhruva.Tx) error
@@ -87,19 +132,60 @@ func TestCheckFinds(t *testing.T) {
 		"tombstone": {"ready beside a tombstone", func(tx dhruva.Tx) error {
 			return tx.PutTombstone(dhruva.Tombstone{Space: "s", Generation: 1, Source: "x"})
 		}},
-		"below the fence": {"generation 1: 1 sources, fence 1", func(tx dhruva.Tx) error { return tx.PutEpoch(dhruva.Epoch{Space: "s", Generation: 2, Fence: 1}) }},
-		"text below it":   {"has text below the fence 1", func(tx dhruva.Tx) error { return tx.PutEpoch(dhruva.Epoch{Space: "s", Generation: 2, Fence: 1}) }},
+		"below the fence":   {"generation 1: 1 sources, fence 1", func(tx dhruva.Tx) error { return tx.PutEpoch(dhruva.Epoch{Space: "s", Generation: 2, Fence: 1}) }},
+		"text below it":     {"has text below the fence 1", func(tx dhruva.Tx) error { return tx.PutEpoch(dhruva.Epoch{Space: "s", Generation: 2, Fence: 1}) }},
+		"record of nothing": {"record ry: its source y: ", func(tx dhruva.Tx) error { return tx.PutRecord(record("y", 1)) }},
+		"record of a buried source": {"record rx: its source x has a tombstone", func(tx dhruva.Tx) error {
+			return tx.PutTombstone(dhruva.Tombstone{Space: "s", Generation: 1, Source: "x", State: "completed"})
+		}},
+		"record below the fence": {"record rx: generation 1, fence 1", func(tx dhruva.Tx) error { return tx.PutEpoch(dhruva.Epoch{Space: "s", Generation: 2, Fence: 1}) }},
+		"record too new":         {"record ry: generation 2, fence 0", func(tx dhruva.Tx) error { return tx.PutRecord(record("y", 2)) }},
+		"vector of nothing":      {"vector y/m/0: its source y: ", func(tx dhruva.Tx) error { return tx.PutVector(vector("y", 1)) }},
+		"vector of a buried source": {"vector x/m/0: its source x has a tombstone", func(tx dhruva.Tx) error {
+			return tx.PutTombstone(dhruva.Tombstone{Space: "s", Generation: 1, Source: "x", State: "not_found"})
+		}},
+		"vector below the fence": {"vector x/m/0: generation 1, fence 1", func(tx dhruva.Tx) error { return tx.PutEpoch(dhruva.Epoch{Space: "s", Generation: 2, Fence: 1}) }},
+		"replay of nothing":      {"replay p: its source y: ", func(tx dhruva.Tx) error { return tx.PutReplay(replay("y", 1)) }},
+		"replay of a buried source": {"replay p: its source gone has a tombstone", func(tx dhruva.Tx) error {
+			return tx.PutReplay(replay("gone", 1))
+		}},
+		"replay below the fence": {"replay p: generation 1, fence 1", func(tx dhruva.Tx) error { return tx.PutEpoch(dhruva.Epoch{Space: "s", Generation: 2, Fence: 1}) }},
+		"leased to nobody": {`job x: leased to ""`, with(job("x", dhruva.JobLeased), func(j *dhruva.Job) {
+			j.LeaseUntil, j.Fence, j.Attempts = now, 1, 1
+		})},
+		"leased for no time": {`job x: leased to "n"`, with(job("x", dhruva.JobLeased), func(j *dhruva.Job) { j.Owner, j.Fence, j.Attempts = "n", 1, 1 })},
+		"leased without a claim": {`claim 0`, with(job("x", dhruva.JobLeased), func(j *dhruva.Job) {
+			j.Owner, j.LeaseUntil, j.Attempts = "n", now, 1
+		})},
+		"leased without an attempt": {`attempt 0`, with(job("x", dhruva.JobLeased), func(j *dhruva.Job) {
+			j.Owner, j.LeaseUntil, j.Fence = "n", now, 1
+		})},
+		"queued and leased":          {"job x: queued, and leased", with(job("x", dhruva.JobQueued), func(j *dhruva.Job) { j.LeaseUntil = now })},
+		"in no state":                {`job x: state "x"`, with(job("x", "x"), func(*dhruva.Job) {})},
+		"more attempts than claims":  {"job x: 3 attempts, claim 2", with(job("x", dhruva.JobDead), func(j *dhruva.Job) { j.Fence, j.Attempts = 2, 3 })},
+		"less attempts than none":    {"job x: -1 attempts", with(job("x", dhruva.JobDead), func(j *dhruva.Job) { j.Attempts = -1 })},
+		"cursor beyond the head":     {"cursor of n: 3, the feed is 1 to 2", func(tx dhruva.Tx) error { return tx.PutCursor(cursor(3)) }},
+		"cursor before the tail":     {"cursor of n: 0, the feed is 1 to 2", func(tx dhruva.Tx) error { return tx.PutCursor(cursor(0)) }},
+		"tenant: a gap in the log":   {"leaf pending stands at 4 where 3", func(tx dhruva.Tx) error { return tx.PlaceLeaf("pending", 4) }},
+		"tenant: more than the head": {"3 leaves have a place, the head's size is 2", func(tx dhruva.Tx) error { return tx.PlaceLeaf("pending", 3) }},
+		"tenant: less than the head": {"2 leaves have a place, the head's size is 3", func(tx dhruva.Tx) error {
+			return tx.PutAuditHead(dhruva.AuditHead{Tenant: "t", Size: 3})
+		}},
 		"too new": {"generation 2: 1 sources", func(tx dhruva.Tx) error {
 			return tx.PutSource(dhruva.Source{Tenant: "t", Space: "s", Generation: 2, ID: "n"})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := memstore.New()
-			err := s.Update(ctx, []dhruva.Scope{scope}, func(tx dhruva.Tx) error { return errors.Join(good(tx), c.bad(tx)) })
+			err := s.Update(ctx, []dhruva.Scope{whole}, func(tx dhruva.Tx) error { return errors.Join(good(tx), c.bad(tx)) })
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, sc := range []dhruva.Scope{scope, whole} {
+			scopes := []dhruva.Scope{whole, scope}
+			if strings.HasPrefix(name, "tenant: ") {
+				scopes = scopes[:1]
+			}
+			for _, sc := range scopes {
 				switch err := storetest.Check(ctx, s, sc); {
 				case c.want == "" && err != nil:
 					t.Error(err)
@@ -111,22 +197,93 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// shortFeed drops the second change.
-type shortFeed struct{ dhruva.Store }
+// liar is a store whose answers are bent on their way out.
+type liar struct {
+	dhruva.Store
+	bend func(dhruva.Tx) dhruva.Tx
+	skip int64 // the change that the feed lacks
+}
 
-func (s shortFeed) Changes(ctx context.Context, sc dhruva.Scope, after int64) iter.Seq2[dhruva.Change, error] {
+func (s liar) View(ctx context.Context, sc dhruva.Scope, fn func(dhruva.Tx) error) error {
+	return s.Store.View(ctx, sc, func(tx dhruva.Tx) error {
+		if s.bend != nil {
+			tx = s.bend(tx)
+		}
+		return fn(tx)
+	})
+}
+
+func (s liar) Changes(ctx context.Context, sc dhruva.Scope, after int64) iter.Seq2[dhruva.Change, error] {
 	return func(yield func(dhruva.Change, error) bool) {
 		for c, err := range s.Store.Changes(ctx, sc, after) {
-			if c.Seq != 2 && !yield(c, err) {
+			if (s.skip == 0 || c.Seq != s.skip) && !yield(c, err) {
 				return
 			}
 		}
 	}
 }
 
+// The lies.
+type (
+	miscounts  struct{ dhruva.Tx }
+	highHead   struct{ dhruva.Tx }
+	lowTail    struct{ dhruva.Tx }
+	endless    struct{ dhruva.Tx }
+	forgetful  struct{ dhruva.Tx } // of an entry of the conversation ledger, by its key
+	absentJobs struct{ dhruva.Tx }
+	twoPlaces  struct{ dhruva.Tx }
+)
+
+func (t miscounts) CountSources(s dhruva.SpaceID, g int64) (int, error) {
+	n, err := t.Tx.CountSources(s, g)
+	return n + 1, err
+}
+func (t highHead) Epoch(s dhruva.SpaceID) (dhruva.Epoch, error) {
+	e, err := t.Tx.Epoch(s)
+	e.Head++
+	return e, err
+}
+func (t lowTail) Epoch(s dhruva.SpaceID) (dhruva.Epoch, error) {
+	e, err := t.Tx.Epoch(s)
+	e.Tail = 2
+	return e, err
+}
+func (t endless) ListJobs(q dhruva.JobQuery) ([]dhruva.Job, error) {
+	q.After = ""
+	return t.Tx.ListJobs(q)
+}
+func (t forgetful) Replays(dhruva.SpaceID, dhruva.Dialect, dhruva.Hash, int) ([]dhruva.Replay, error) {
+	return nil, nil
+}
+func (t absentJobs) Job(dhruva.JobID) (dhruva.Job, error) { return dhruva.Job{}, dhruva.ErrNotFound }
+func (t twoPlaces) PendingLeaves(int) ([]dhruva.Leaf, error) {
+	return t.Tx.ListLeaves(0, 1)
+}
+
+// TestCheckFindsALie: what a store promises is checked too.
+func TestCheckFindsALie(t *testing.T) {
+	for want, bend := range map[string]func(dhruva.Tx) dhruva.Tx{
+		"1 sources listed, 2 counted":        func(tx dhruva.Tx) dhruva.Tx { return miscounts{tx} },
+		"feed ends at 2, the head is 3":      func(tx dhruva.Tx) dhruva.Tx { return highHead{tx} },
+		"feed: after 1 there is more than":   func(tx dhruva.Tx) dhruva.Tx { return lowTail{tx} },
+		`the page after "queued" ends with`:  func(tx dhruva.Tx) dhruva.Tx { return endless{tx} },
+		"replay p: by its key":               func(tx dhruva.Tx) dhruva.Tx { return forgetful{tx} },
+		"job leased: listed as":              func(tx dhruva.Tx) dhruva.Tx { return absentJobs{tx} },
+		"leaf l2 is pending and has place 1": func(tx dhruva.Tx) dhruva.Tx { return twoPlaces{tx} },
+	} {
+		s := memstore.New()
+		if err := s.Update(ctx, []dhruva.Scope{whole}, good); err != nil {
+			t.Fatal(err)
+		}
+		if err := storetest.Check(ctx, liar{Store: s, bend: bend}, whole); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("check: %v, want %q", err, want)
+		}
+	}
+}
+
 func TestCheckFindsAGapInTheFeed(t *testing.T) {
 	for changes, want := range map[int]string{2: "feed ends at 1, the head is 2", 3: "change 3 follows 1"} {
-		s := shortFeed{memstore.New()}
+		s := liar{Store: memstore.New(), skip: 2}
 		err := s.Update(ctx, []dhruva.Scope{scope}, func(tx dhruva.Tx) (err error) {
 			for range changes {
 				_, change := tx.AppendChange("s", dhruva.Change{})
@@ -140,39 +297,5 @@ func TestCheckFindsAGapInTheFeed(t *testing.T) {
 		if err := storetest.Check(ctx, s, scope); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("check: %v, want %q", err, want)
 		}
-	}
-}
-
-func TestFaultyAndRerun(t *testing.T) {
-	put := func(s dhruva.Store, id string) error {
-		return s.Update(ctx, []dhruva.Scope{scope}, func(tx dhruva.Tx) error {
-			_, err := tx.AppendChange("s", dhruva.Change{Ref: id})
-			return err
-		})
-	}
-	for fault, want := range map[storetest.Fault]int{storetest.Lost: 2, storetest.Kept: 3} {
-		s := storetest.NewFaulty(memstore.New(), fault, 2)
-		for n := 1; n <= 3; n++ {
-			if err := put(s, "x"); (n == 2) != errors.Is(err, dhruva.ErrUnavailable) {
-				t.Errorf("fault %d, update %d: %v", fault, n, err)
-			}
-		}
-		n := 0
-		for range s.Changes(ctx, scope, 0) {
-			n++
-		}
-		if n != want || s.Updates() != 3 {
-			t.Errorf("fault %d: %d changes, want %d", fault, n, want)
-		}
-		own := errors.New("fn's own")
-		s = storetest.NewFaulty(memstore.New(), fault, 1)
-		if err := s.Update(ctx, []dhruva.Scope{scope}, func(dhruva.Tx) error { return own }); err != own {
-			t.Errorf("fault %d: %v, want fn's own error", fault, err)
-		}
-	}
-	runs := 0
-	err := storetest.Rerun{Store: memstore.New()}.Update(ctx, []dhruva.Scope{scope}, func(dhruva.Tx) error { runs++; return nil })
-	if err != nil || runs != 2 {
-		t.Errorf("rerun: %d runs, %v", runs, err)
 	}
 }

@@ -9,24 +9,41 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// Fault says how an update goes wrong.
+// Fault says how a store goes wrong.
 type Fault int
 
-// The faults. To the caller they look alike: ErrUnavailable, outcome unknown.
+// The faults. To the caller all of them are ErrUnavailable.
 const (
-	// Lost: fn ran, and nothing of it was kept.
+	// Lost: fn ran, nothing of the update was kept, and its caller does not know.
 	Lost Fault = iota
 	// Kept: the update is durable, and its caller was not told.
 	Kept
+	// Refused: a row could not be written, as when the disk is full. The update
+	// fails as a whole, also when fn ignores the error.
+	Refused
 )
 
-// Faulty is a Store whose n-th update goes wrong, counted from 1. The others,
-// and updates whose fn fails by itself, are those of the store within.
+// String is for tables.
+func (f Fault) String() string {
+	if f < Lost || f > Refused {
+		return fmt.Sprint("fault ", int(f))
+	}
+	return [...]string{"lost", "kept", "refused"}[f]
+}
+
+// Faults are all of them.
+func Faults() []Fault { return []Fault{Lost, Kept, Refused} }
+
+// Faulty is a Store of which one thing goes wrong: its n-th update, counted from
+// 1, when the fault is Lost or Kept; the n-th write of a row, counted over all
+// updates, when it is Refused. All else is as the store within has it, updates
+// whose fn fails by itself too.
 type Faulty struct {
 	dhruva.Store
 	fault   Fault
 	at      int64
 	updates atomic.Int64
+	writes  atomic.Int64
 }
 
 // NewFaulty wraps a store; closing it closes that store.
@@ -34,25 +51,38 @@ func NewFaulty(s dhruva.Store, fault Fault, at int) *Faulty {
 	return &Faulty{Store: s, fault: fault, at: int64(at)}
 }
 
-// Updates is how many updates were begun; a fault table ends when it stays
-// below the place of the fault.
+// Updates is how many updates were begun.
 func (f *Faulty) Updates() int { return int(f.updates.Load()) }
+
+// Writes is how many calls of a writing method of Tx there were, those that were
+// refused too.
+func (f *Faulty) Writes() int { return int(f.writes.Load()) }
+
+// Happened tells whether the fault has; a table over its places ends when it
+// has not.
+func (f *Faulty) Happened() bool {
+	if f.fault == Refused {
+		return f.writes.Load() >= f.at
+	}
+	return f.updates.Load() >= f.at
+}
 
 // Update fails when its turn comes.
 func (f *Faulty) Update(ctx context.Context, scopes []dhruva.Scope, fn func(dhruva.Tx) error) error {
-	if f.updates.Add(1) != f.at {
-		return f.Store.Update(ctx, scopes, fn)
+	n := f.updates.Add(1)
+	if f.fault == Refused || n != f.at {
+		return f.Store.Update(ctx, scopes, f.counting(fn))
 	}
 	fault := fmt.Errorf("storetest: update %d: %w: outcome unknown", f.at, dhruva.ErrUnavailable)
 	if f.fault == Kept {
-		if err := f.Store.Update(ctx, scopes, fn); err != nil {
+		if err := f.Store.Update(ctx, scopes, f.counting(fn)); err != nil {
 			return err
 		}
 		return fault
 	}
 	lost := errors.New("lost")
 	err := f.Store.Update(ctx, scopes, func(tx dhruva.Tx) error {
-		if err := fn(tx); err != nil {
+		if err := f.counting(fn)(tx); err != nil {
 			return err
 		}
 		return lost
@@ -61,6 +91,18 @@ func (f *Faulty) Update(ctx context.Context, scopes []dhruva.Scope, fn func(dhru
 		return fault
 	}
 	return err
+}
+
+// counting runs fn on a Tx that counts its writes, and fails when one of them
+// was refused.
+func (f *Faulty) counting(fn func(dhruva.Tx) error) func(dhruva.Tx) error {
+	return func(tx dhruva.Tx) error {
+		w := &writeTx{Tx: tx, faulty: f}
+		if err := fn(w); err != nil {
+			return err
+		}
+		return w.refused
+	}
 }
 
 // Rerun is a Store that runs every update's fn twice, the first time for

@@ -22,7 +22,6 @@ var listCases = []testCase{
 	{"ListReceipts", testListReceipts},
 	{"ListKeys", testListKeys},
 	{"Pages", testPages},
-	{"Changes", testChanges},
 }
 
 func spaceName(s dhruva.Space) string     { return string(s.ID) }
@@ -409,46 +408,4 @@ func testPages(f *fixture) {
 		n, err := tx.CountSources("a", 1)
 		same(f, n, err, 1200)
 	})
-}
-
-func testChanges(f *fixture) {
-	if got := f.feed(spaceA, 0); len(got) != 0 {
-		f.Errorf("feed of nothing: %v", got)
-	}
-	var want []dhruva.Change
-	for range 3 {
-		f.write(tenant, func(tx dhruva.Tx) {
-			for n := range 400 {
-				c := dhruva.Change{Kind: dhruva.ChangeSource, Ref: fmt.Sprint("r", n), At: at(n)}
-				seq, err := tx.AppendChange("a", c)
-				c.Seq = int64(len(want) + 1)
-				same(f, seq, err, c.Seq)
-				want = append(want, c)
-			}
-			_, err := tx.AppendChange("b", dhruva.Change{Kind: dhruva.ChangeGeneration})
-			f.must(err)
-		})
-	}
-	same(f, f.feed(spaceA, 0), nil, want)
-	same(f, f.feed(spaceA, -3), nil, want)
-	same(f, f.feed(spaceA, 1150), nil, want[1150:])
-	same(f, f.feed(spaceA, 1200), nil, nil)
-	same(f, f.feed(spaceA, 5000), nil, nil)
-	same(f, len(f.feed(spaceB, 0)), nil, 3)
-	same(f, len(f.feed(dhruva.SpaceScope("t2", "a"), 0)), nil, 0)
-	all := f.Changes(f.ctx, spaceA, 0)
-	for range 2 { // leaving early, and again
-		for c, err := range all {
-			f.must(err)
-			f.write(spaceA, func(dhruva.Tx) {}) // a consumer may use the store
-			if c.Seq == 3 {
-				break
-			}
-		}
-	}
-	for _, scope := range []dhruva.Scope{system, tenant} {
-		for _, err := range f.Changes(f.ctx, scope, 0) {
-			f.is(err, dhruva.ErrInvalid)
-		}
-	}
 }

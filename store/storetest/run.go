@@ -12,9 +12,22 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
+// Traits say what is particular about a store.
+type Traits struct {
+	// Serial: it has one writer, so that an Update that is held open holds up
+	// every other. The contract asks this of updates of one scope only.
+	Serial bool
+}
+
 // Run holds a store to its contract. open returns an empty store; Run closes it.
-func Run(t *testing.T, open func(t *testing.T) dhruva.Store) {
-	for _, group := range [][]testCase{rowCases, listCases, scopeCases, updateCases, concurrencyCases} {
+func Run(t *testing.T, open func(t *testing.T) dhruva.Store, traits ...Traits) {
+	var own Traits
+	for _, tr := range traits {
+		own.Serial = own.Serial || tr.Serial
+	}
+	for _, group := range [][]testCase{valueCases, spaceCases, sessionCases, turnCases, checkpointCases, sourceCases, recordCases, replayCases,
+		receiptCases, auditCases, jobCases, cursorCases, callCases, keyCases, userCases, listCases, feedCases, hintCases, scopeCases,
+		updateCases, concurrencyCases, lockCases} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				s := open(t)
@@ -23,11 +36,16 @@ func Run(t *testing.T, open func(t *testing.T) dhruva.Store) {
 						t.Errorf("close: %v", err)
 					}
 				})
-				c.run(&fixture{T: t, Store: s, ctx: context.Background()})
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				defer cancel()
+				c.run(&fixture{T: t, Store: s, ctx: ctx, traits: own})
 			})
 		}
 	}
 }
+
+// patience is how long a test may take before its store is said to hang.
+const patience = 5 * time.Minute
 
 type testCase struct {
 	name string
@@ -38,7 +56,8 @@ type testCase struct {
 type fixture struct {
 	*testing.T
 	dhruva.Store
-	ctx context.Context
+	ctx    context.Context
+	traits Traits
 }
 
 // The scopes of most tests.
@@ -126,6 +145,38 @@ func names[T any](f *fixture, rows []T, err error, key func(T) string, want ...s
 		got = append(got, key(r))
 	}
 	same(f, got, err, slices.Clip(append([]string(nil), want...)))
+}
+
+// keys are the keys of rows.
+func keys[T any](rows []T, key func(T) string) (out []string) {
+	for _, r := range rows {
+		out = append(out, key(r))
+	}
+	return out
+}
+
+// lister reads one page of a list, as keys.
+type lister func(dhruva.Tx, dhruva.Page) ([]string, error)
+
+// pages wants a list as a whole, from every place in it, and page by page; and
+// nothing after what no row can be.
+func (f *fixture) pages(scope dhruva.Scope, want []string, list lister) {
+	f.Helper()
+	f.read(scope, func(tx dhruva.Tx) {
+		get := func(p dhruva.Page, want []string) {
+			f.Helper()
+			got, err := list(tx, p)
+			same(f, got, err, slices.Clip(append([]string(nil), want...)))
+		}
+		get(dhruva.Page{}, want)
+		get(dhruva.Page{Limit: 3}, want[:min(3, len(want))])
+		for n, after := range want {
+			get(dhruva.Page{After: after, Limit: 2}, want[n+1:min(n+3, len(want))])
+		}
+		for _, after := range badTexts {
+			get(dhruva.Page{After: after}, nil)
+		}
+	})
 }
 
 // feed is all changes after a number.

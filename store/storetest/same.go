@@ -59,8 +59,8 @@ type answer struct {
 var sentinels = []error{dhruva.ErrNotFound, dhruva.ErrConflict, dhruva.ErrInvalid, dhruva.ErrDenied, dhruva.ErrFenced,
 	dhruva.ErrUnavailable, dhruva.ErrTooLarge, errRollback}
 
-// kind is what a caller may depend on of an error.
-func kind(err error) string {
+// class is what a caller may depend on of an error.
+func class(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -77,7 +77,7 @@ func (x transaction) run(s dhruva.Store) (answers []answer) {
 	fn := func(tx dhruva.Tx) error {
 		for _, o := range x.ops {
 			v, err := o.run(tx)
-			answers = append(answers, answer{o.name, v, kind(err)})
+			answers = append(answers, answer{o.name, v, class(err)})
 		}
 		if x.fail {
 			return errRollback
@@ -90,7 +90,7 @@ func (x transaction) run(s dhruva.Store) (answers []answer) {
 	} else {
 		err = s.Update(ctx, x.scopes, fn)
 	}
-	return append(answers, answer{"end", nil, kind(err)})
+	return append(answers, answer{"end", nil, class(err)})
 }
 
 func (x transaction) compare(t *rapid.T, a, b dhruva.Store) {
@@ -101,7 +101,7 @@ func (x transaction) compare(t *rapid.T, a, b dhruva.Store) {
 
 func answerOfFeed(s dhruva.Store, scope dhruva.Scope, after int64) (out []answer) {
 	for c, err := range s.Changes(context.Background(), scope, after) {
-		out = append(out, answer{fmt.Sprint(c.Seq), c, kind(err)})
+		out = append(out, answer{fmt.Sprint(c.Seq), c, class(err)})
 	}
 	return out
 }

@@ -80,7 +80,7 @@ func fullTombstone() dhruva.Tombstone {
 }
 
 func fullReceipt() dhruva.Receipt {
-	return dhruva.Receipt{Tenant: "t1", Space: "a", ID: "receipt", RequestID: "request", Principal: "principal", Key: "key",
+	return dhruva.Receipt{Tenant: "t1", Space: "a", ID: "receipt", RequestID: "request", Principal: "principal", Key: "key", Node: "node", Subject: "subject",
 		Kind: "send", State: "final", Path: "api", Dialect: dhruva.DialectMessages, Provider: "provider", Model: "model",
 		Stream: true, Session: "s", ModeRequested: "HEAD", ModeEffective: "FRESH", Memory: dhruva.MemoryRecalled,
 		Continuity: dhruva.ContinuityCommitted,
@@ -101,6 +101,83 @@ func fullKey() dhruva.Key {
 	return dhruva.Key{Tenant: "t1", ID: "key", Hash: []byte{0, 1, 2}, Name: "name", Label: "label", Test: true,
 		Scopes: []dhruva.KeyScope{dhruva.MemoryRead, dhruva.ProxyUse}, Space: "a", Spaces: []dhruva.SpaceID{"a", "b"},
 		Provider: "provider", Owner: "owner", Maker: "maker", CreatedAt: at(1), ExpiresAt: at(2), RevokedAt: at(3)}
+}
+
+func fullRecord() dhruva.Record {
+	return dhruva.Record{Tenant: "t1", Space: "a", Generation: 2, ID: "record", Source: "source", Start: 3, End: 9, Kind: "decision",
+		Extractor: "rule/1", Digest: digest("span"), EventTime: at(1), CreatedAt: at(2), MAC: []byte{0, 1, 255}, KID: "kid"}
+}
+
+func fullVector() dhruva.Vector {
+	return dhruva.Vector{Tenant: "t1", Space: "a", Generation: 2, Source: "source", Model: "model", Part: 1, Start: 3, End: 9,
+		Values: []float32{0.1, -2.5, 3e-42, 1e38}, CreatedAt: at(1)}
+}
+
+func fullReplay() dhruva.Replay {
+	keys := []dhruva.Hash{digest("k1"), digest("k2")}
+	slices.SortFunc(keys, dhruva.Hash.Compare)
+	return dhruva.Replay{Tenant: "t1", Space: "a", ID: "replay", Dialect: dhruva.DialectChat, Generation: 2, Session: "s", Keys: keys,
+		Evidence: []dhruva.Span{{Source: "y", Start: 1, End: 2, Digest: digest("span")}, {Source: "x", Start: 3, End: 4, Digest: digest("other")},
+			{Source: "y", Start: 5, End: 6, Digest: digest("third")}},
+		Checkpoint: digest("c"), Renderer: 3, Rendered: digest("rendered"), Removed: []dhruva.Hash{digest("r2"), digest("r1")},
+		Receipt: "receipt", CreatedAt: at(1)}
+}
+
+func fullLeaf() dhruva.Leaf {
+	return dhruva.Leaf{Tenant: "t1", Space: "a", ID: "leaf", Kind: "receipt", Digest: digest("account"), At: at(1)}
+}
+
+func fullAuditHead() dhruva.AuditHead {
+	return dhruva.AuditHead{Tenant: "t1", Size: 7, Fence: 3, At: at(1)}
+}
+
+func fullJob() dhruva.Job {
+	return dhruva.Job{Tenant: "t1", Space: "a", ID: "job", Kind: "purge", Subject: "subject", Generation: 2, Payload: "payload",
+		State: dhruva.JobQueued, Attempts: 4, NotBefore: at(1), Owner: "node", Fence: 5, LeaseUntil: at(2), Error: "error",
+		CreatedAt: at(3), UpdatedAt: at(4)}
+}
+
+func fullCursor() dhruva.Cursor {
+	return dhruva.Cursor{Tenant: "t1", Space: "a", Node: "node", Seq: 7, At: at(1)}
+}
+
+func fullIdempotency() dhruva.Idempotency {
+	return dhruva.Idempotency{Tenant: "t1", Principal: "principal", Route: "route", Key: digest("key"), Request: digest("request"),
+		State: dhruva.CallBegun, Fence: 2, Until: at(1), Results: []string{"session:y", "checkpoint:x"}, CreatedAt: at(2), ExpiresAt: at(3)}
+}
+
+func fullUser() dhruva.User {
+	return dhruva.User{Tenant: "t1", ID: "user", Name: "name", Email: "name@example", Password: "hash", Issuer: "issuer", Subject: "subject",
+		CreatedAt: at(1), UpdatedAt: at(2), DisabledAt: at(3)}
+}
+
+func fullGrant() dhruva.Grant {
+	return dhruva.Grant{Tenant: "t1", Space: "a", Principal: "principal", Role: dhruva.MemberViewer, By: "by", CreatedAt: at(1)}
+}
+
+func fullProvider() dhruva.ProviderConfig {
+	return dhruva.ProviderConfig{Tenant: "t1", Name: "provider", Dialect: dhruva.DialectMessages, BaseURL: "https://example", DefaultModel: "model",
+		Enabled: true, AllowPrivate: true, Sealed: []byte{0, 1, 255}, Label: "label", Version: 3, CreatedAt: at(1), UpdatedAt: at(2)}
+}
+
+func fullNode() dhruva.Node {
+	return dhruva.Node{ID: "node", Name: "name", Version: "version", StartedAt: at(1), Until: at(2)}
+}
+
+func fullLease() dhruva.Lease {
+	return dhruva.Lease{Tenant: "t1", Name: "lease", Owner: "node", Fence: 4, Until: at(1)}
+}
+
+func fullEpoch() dhruva.Epoch {
+	return dhruva.Epoch{Space: "a", Generation: 3, Fence: 2, ACLVersion: 5}
+}
+
+func fullChain() dhruva.Chain {
+	return dhruva.Chain{Space: "a", Hash: digest("h"), Session: "s", Seq: 3}
+}
+
+func fullChange() dhruva.Change {
+	return dhruva.Change{Seq: 1, Kind: dhruva.ChangeSource, Ref: "ref", At: at(1)}
 }
 
 // session and turn are small rows of a space.

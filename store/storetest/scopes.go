@@ -1,200 +1,187 @@
 package storetest
 
 import (
+	"errors"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/dhruva-memory/dhruva"
 )
 
 // scopeCases are about what a transaction may touch.
 var scopeCases = []testCase{
-	{"WritesOutsideAreDenied", testWritesOutside},
-	{"ReadsOutsideAreAbsent", testReadsOutside},
-	{"SameIDsInTwoTenants", testTwoTenants},
+	{"EveryWriteFromEveryScope", testWritesByScope},
+	{"EveryReadFromEveryScope", testReadsByScope},
+	{"TenantsDoNotMeet", testTwoTenants},
+	{"SpacesDoNotMeet", testTwoSpaces},
 	{"SystemIsNotATenant", testSystem},
 	{"Scopes", testScopes},
 	{"SystemAndTenant", testSystemAndTenant},
 }
 
-// everyWrite writes one row of each kind into a tenant and a space.
-func everyWrite(tx dhruva.Tx, s dhruva.Scope) map[string]error {
-	t, sp := s.Tenant(), s.Space()
-	src, ref, tomb, ses, tur, rec, key := fullSource(), fullReference(), fullTombstone(), fullSession(), fullTurn(), fullReceipt(), fullKey()
-	src.Tenant, src.Space, ref.Space, tomb.Space = t, sp, sp, sp
-	ses.Tenant, ses.Space, tur.Tenant, tur.Space, rec.Tenant, rec.Space, key.Tenant = t, sp, t, sp, t, sp, t
-	key.Hash = []byte(t)
-	c, b := fullCheckpoint(), fullBranch()
-	c.Tenant, c.Space, b.Space = t, sp, sp
-	_, change := tx.AppendChange(sp, dhruva.Change{})
-	return map[string]error{
-		"space": tx.PutSpace(dhruva.Space{Tenant: t, ID: sp, Name: "name"}), "epoch": tx.PutEpoch(dhruva.Epoch{Space: sp}), "change": change,
-		"session": tx.PutSession(ses), "chain": tx.PutChain(dhruva.Chain{Space: sp, Session: "s", Hash: digest("h")}),
-		"hint": tx.BindHint(sp, digest("h"), "s"), "turn": tx.AppendTurn(tur), "checkpoint": tx.PutCheckpoint(sealed(c)),
-		"branch": tx.SwapBranch(b, dhruva.Hash{}), "source": tx.PutSource(src), "reference": tx.AddReference(ref),
-		"tombstone": tx.PutTombstone(tomb), "receipt": tx.PutReceipt(rec), "key": tx.PutKey(key),
-	}
+// scopeSets are what an update may name.
+func scopeSets() [][]dhruva.Scope {
+	theirs := dhruva.SpaceScope("t2", "a")
+	return [][]dhruva.Scope{{system}, {tenant}, {spaceA}, {spaceB}, {other}, {theirs}, {spaceA, spaceB}, {system, tenant}, {system, spaceA},
+		{system, spaceB}, {system, other}, {tenant, spaceB}}
 }
 
-// ownTenant are the writes that carry no tenant: they are always of the
-// transaction's own.
-var ownTenant = map[string]bool{"epoch": true, "change": true, "chain": true, "hint": true, "branch": true, "reference": true, "tombstone": true}
-
-func testWritesOutside(f *fixture) {
-	for _, c := range []struct {
-		name     string
-		scope    dhruva.Scope
-		row      dhruva.Scope
-		denied   func(kind string) bool
-		tenantOK bool
-	}{
-		{"another space", spaceA, spaceB, func(string) bool { return true }, false},
-		{"another tenant", other, spaceA, func(kind string) bool { return !ownTenant[kind] }, false},
-		{"another tenant's space", dhruva.SpaceScope("t2", "a"), spaceA, func(kind string) bool { return !ownTenant[kind] }, false},
-		{"system", system, spaceA, func(string) bool { return true }, true},
-		{"own space", spaceA, spaceA, func(kind string) bool { return kind == "key" }, false},
-		{"own tenant", tenant, spaceA, func(string) bool { return false }, true},
-	} {
-		rollback := errRollback
-		f.is(f.Update(f.ctx, []dhruva.Scope{c.scope}, func(tx dhruva.Tx) error {
-			for kind, err := range everyWrite(tx, c.row) {
-				if c.denied(kind) {
-					f.is(err, dhruva.ErrDenied)
-				} else if err != nil {
-					f.Errorf("%v", err)
-				}
-				if f.Failed() {
-					f.Fatalf("%s: %s", c.name, kind)
-				}
-			}
-			err := tx.PutTenant(dhruva.Tenant{ID: "t1"})
-			if c.tenantOK != (err == nil) {
-				f.Errorf("%s: put tenant: %v", c.name, err)
-			}
-			return rollback
-		}), rollback)
-	}
+// everywhere writes with all scopes of the first tenant.
+func (f *fixture) everywhere(fn func(tx dhruva.Tx)) {
+	f.Helper()
+	f.must(f.Update(f.ctx, []dhruva.Scope{system, tenant}, func(tx dhruva.Tx) error {
+		fn(tx)
+		return nil
+	}))
 }
 
-// seen counts what a transaction sees of space a, and wants the rest absent.
-func seen(f *fixture, tx dhruva.Tx) int {
-	n := 0
-	one := func(err error) {
-		f.Helper()
-		if err == nil {
-			n++
-		} else {
-			f.is(err, dhruva.ErrNotFound)
-		}
-	}
-	some := func(rows int, err error) {
-		f.Helper()
-		f.must(err)
-		n += min(rows, 1)
-	}
-	c := fullCheckpoint()
-	var err error
-	_, err = tx.Space("a")
-	one(err)
-	_, err = tx.Epoch("a")
-	one(err)
-	_, err = tx.Session("s")
-	one(err)
-	_, err = tx.Chain("a", digest("h"))
-	one(err)
-	_, err = tx.SessionHint("a", digest("h"))
-	one(err)
-	_, err = tx.Turn("s", 5)
-	one(err)
-	_, err = tx.Checkpoint(c.Hash)
-	one(err)
-	_, err = tx.CheckpointByID(c.ID)
-	one(err)
-	_, err = tx.Branch("a", "branch")
-	one(err)
-	_, err = tx.Source("a", 2, "source")
-	one(err)
-	_, err = tx.Tombstone("a", 2, "source")
-	one(err)
-	_, err = tx.Receipt("receipt")
-	one(err)
-	spaces, err := tx.SpacesNamed("name")
-	some(len(spaces), err)
-	spaces, err = tx.ListSpaces(dhruva.Page{})
-	some(len(spaces), err)
-	turns, err := tx.ListTurns(dhruva.TurnQuery{Session: "s"})
-	some(len(turns), err)
-	checkpoints, err := tx.CheckpointsByPrefix("", 10)
-	some(len(checkpoints), err)
-	for _, space := range []dhruva.SpaceID{"", "a"} {
-		sessions, err := tx.ListSessions(dhruva.SessionQuery{Space: space, Kind: dhruva.SessionProxy})
-		some(len(sessions), err)
-		checkpoints, err = tx.ListCheckpoints(dhruva.CheckpointQuery{Space: space})
-		some(len(checkpoints), err)
-		receipts, err := tx.ListReceipts(dhruva.ReceiptQuery{Space: space})
-		some(len(receipts), err)
-	}
-	branches, err := tx.ListBranches("a")
-	some(len(branches), err)
-	sources, err := tx.ListSources(dhruva.SourceQuery{Space: "a", Generation: 2})
-	some(len(sources), err)
-	count, err := tx.CountSources("a", 2)
-	some(count, err)
-	refs, err := tx.References("a", 2, "source")
-	some(len(refs), err)
-	ids, err := tx.SourcesOfTurn("a", 2, "s", 5)
-	some(len(ids), err)
-	return n
-}
-
-// everything is what seen counts when all is visible (the session of
-// everyWrite is deleted, and is in no list).
-const everything = 25
-
-func testReadsOutside(f *fixture) {
-	f.write(tenant, func(tx dhruva.Tx) {
-		for kind, err := range everyWrite(tx, spaceA) {
-			if err != nil {
-				f.Fatalf("%s: %v", kind, err)
+// tryDeeds does each deed at a place of its own in an update that is not kept,
+// and tells what was answered.
+func (f *fixture) tryDeeds(scopes []dhruva.Scope, first int64, answer func(d deed, p place, err error)) {
+	f.Helper()
+	all := deeds()
+	f.everywhere(func(tx dhruva.Tx) {
+		for n, d := range all {
+			if d.before != nil {
+				f.must(d.before(tx, at1a(first+int64(n))))
 			}
 		}
 	})
-	for scope, want := range map[dhruva.Scope]int{
-		tenant: everything, spaceA: everything, spaceB: 0, system: 0, dhruva.SpaceScope("t2", "a"): 1, other: 1, // one: the epoch of an empty space
-	} {
-		f.read(scope, func(tx dhruva.Tx) {
-			if got := seen(f, tx); got != want {
-				f.Errorf("%s sees %d of %d kinds, want %d", scope, got, everything, want)
+	f.is(f.Update(f.ctx, scopes, func(tx dhruva.Tx) error {
+		for n, d := range all {
+			p := at1a(first + int64(n))
+			answer(d, p, d.run(tx, p))
+		}
+		return errRollback
+	}), errRollback)
+}
+
+func testWritesByScope(f *fixture) {
+	for n, scopes := range scopeSets() {
+		reach := dhruva.ReachOf(scopes)
+		f.tryDeeds(scopes, int64(1000*(n+1)), func(d deed, p place, err error) {
+			switch allowed := d.allowed(reach, p); {
+			case !allowed && !errors.Is(err, dhruva.ErrDenied):
+				f.Errorf("%s through %v: %v, want %v", d.method, scopes, err, dhruva.ErrDenied)
+			case allowed && err != nil && reach.Tenant == p.tenant, allowed && errors.Is(err, dhruva.ErrDenied):
+				f.Errorf("%s through %v: %v", d.method, scopes, err)
 			}
 		})
 	}
 }
 
+func testReadsByScope(f *fixture) {
+	p := at1a(1)
+	f.everywhere(func(tx dhruva.Tx) { f.must(fill(tx, p)) })
+	for _, scopes := range scopeSets() {
+		reach := dhruva.ReachOf(scopes)
+		f.must(f.Update(f.ctx, scopes, func(tx dhruva.Tx) error {
+			f.seesWhatIsCovered(tx, reach, p)
+			return nil
+		}))
+		if len(scopes) == 1 {
+			f.must(f.View(f.ctx, scopes[0], func(tx dhruva.Tx) error {
+				f.seesWhatIsCovered(tx, reach, p)
+				return nil
+			}))
+		}
+	}
+}
+
+func (f *fixture) seesWhatIsCovered(tx dhruva.Tx, reach dhruva.Reach, p place) {
+	f.Helper()
+	for _, l := range looks() {
+		want := l.extent.within(reach, p.tenant, p.space)
+		switch got, v, err := l.finds(tx, reach, p); {
+		case got != want:
+			f.Errorf("%s through %+v: %v, %v, want it found: %v", l.method, reach, v, err, want)
+		case got && err != nil, !got && err != nil && !errors.Is(err, dhruva.ErrNotFound):
+			f.Errorf("%s through %+v: %v", l.method, reach, err)
+		}
+	}
+}
+
+// all is everything that can be read at a place: what every look answers, and
+// the feed.
+func (f *fixture) all(p place) (out []answer) {
+	f.Helper()
+	for _, scope := range []dhruva.Scope{dhruva.TenantScope(p.tenant), system} {
+		f.must(f.View(f.ctx, scope, func(tx dhruva.Tx) error {
+			for _, l := range looks() {
+				v, err := l.run(tx, p)
+				out = append(out, answer{l.method, v, class(err)})
+			}
+			pending, err := tx.PendingLeaves(1000)
+			out = append(out, answer{"PendingLeaves", pending, class(err)})
+			home, err := tx.HomeSpace("owner")
+			out = append(out, answer{"HomeSpace", home, class(err)})
+			return nil
+		}))
+	}
+	return append(out, answerOfFeed(f.Store, dhruva.SpaceScope(p.tenant, p.space), 0)...)
+}
+
+// unchanged wants everything as it was.
+func (f *fixture) unchanged(p place, what string, before []answer) {
+	f.Helper()
+	if d := cmp.Diff(before, f.all(p), cmpopts.EquateEmpty()); d != "" {
+		f.Fatalf("%s changed (-before +after):\n%s", what, d)
+	}
+}
+
+// testTwoTenants: the same ids in another tenant are other rows.
 func testTwoTenants(f *fixture) {
-	theirs := dhruva.SpaceScope("t2", "a")
-	f.write(tenant, func(tx dhruva.Tx) {
-		for kind, err := range everyWrite(tx, spaceA) {
-			if err != nil {
-				f.Fatalf("%s: %v", kind, err)
-			}
-		}
-	})
+	mine := at1a(1)
+	f.everywhere(func(tx dhruva.Tx) { f.must(fill(tx, mine)) })
+	theirs := place{"t2", "a", 1}
+	f.must(f.Update(f.ctx, []dhruva.Scope{system, other}, func(tx dhruva.Tx) error { return putTenant(tx, theirs) }))
+	before := f.all(mine)
 	f.write(other, func(tx dhruva.Tx) {
-		for kind, err := range everyWrite(tx, theirs) {
-			if err != nil {
-				f.Fatalf("%s: %v", kind, err)
-			}
+		for _, put := range []func(dhruva.Tx, place) error{putSpace, putEpoch, appendChange, putSession, putChain, bindHint, putTurn, putCheckpoint,
+			putBranch, putSource, putReference, putTombstone, putRecord, putVector, putReplay, putReceipt, putLeaf, placeLeaf, putAuditHead,
+			putJob, putCursor, putCall, putKey, putUser, putGrant, putProvider, putLease} {
+			f.must(put(tx, theirs))
 		}
-		got, err := tx.Session("s")
-		same(f, got.Tenant, err, "t2")
-		n, err := tx.AppendChange("a", dhruva.Change{})
-		same(f, n, err, 2)
 	})
-	f.read(tenant, func(tx dhruva.Tx) {
-		got, err := tx.Session("s")
-		same(f, got, err, fullSession())
-		e, err := tx.Epoch("a")
-		same(f, e.Head, err, 1)
-		k, err := tx.Key("key")
-		same(f, k.Tenant, err, "t1")
-	})
+	f.unchanged(mine, "filling another tenant", before)
+	for _, d := range deeds() {
+		f.is(f.Update(f.ctx, []dhruva.Scope{other}, func(tx dhruva.Tx) error {
+			d.run(tx, theirs) // allowed or not, conflicting or not
+			d.run(tx, mine)
+			return errRollback
+		}), errRollback)
+		f.must(f.Update(f.ctx, []dhruva.Scope{other}, func(tx dhruva.Tx) error {
+			if d.own {
+				d.run(tx, mine)
+			}
+			return nil
+		}))
+	}
+	f.unchanged(mine, "every write of another tenant", before)
+}
+
+// testTwoSpaces: what is done through another space's scope with the same ids
+// leaves a space as it is.
+func testTwoSpaces(f *fixture) {
+	mine := at1a(1)
+	f.everywhere(func(tx dhruva.Tx) { f.must(fill(tx, mine)) })
+	before := f.all(mine)
+	theirs := mine
+	theirs.space = "b"
+	for _, d := range deeds() {
+		if d.extent != ofSpace || d.method == "PutSpace" || d.method == "SwapJob" {
+			continue
+		}
+		f.is(f.Update(f.ctx, []dhruva.Scope{spaceB}, func(tx dhruva.Tx) error {
+			d.run(tx, theirs)
+			if err := d.run(tx, mine); !errors.Is(err, dhruva.ErrDenied) {
+				f.Errorf("%s in another space: %v", d.method, err)
+			}
+			return errRollback
+		}), errRollback)
+	}
+	f.unchanged(mine, "every write through another space", before)
 }
 
 // testSystem: System reaches tenants and key hashes, and no tenant's rows.

@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -15,6 +20,8 @@ var updateCases = []testCase{
 	{"PanicLeavesNothing", testPanic},
 	{"Goexit", testGoexit},
 	{"TooLarge", testTooLarge},
+	{"RowCounts", testRowCounts},
+	{"RefusalsCount", testRefusalsCount},
 	{"TxAfterItsEnd", testDeadTx},
 	{"ViewDoesNotWrite", testViewDoesNotWrite},
 	{"EndedContext", testEndedContext},
@@ -24,52 +31,60 @@ var updateCases = []testCase{
 
 var errRollback = errors.New("rolled back on purpose")
 
+// testRollback: after an update that fails everything is as it was, row by row
+// and list by list, whatever it did: each deed alone, and all of them.
 func testRollback(f *fixture) {
-	f.write(tenant, func(tx dhruva.Tx) { // something to go back to
-		f.must(tx.PutTenant(dhruva.Tenant{ID: "t1", Name: "before"}))
-		f.must(tx.PutSpace(dhruva.Space{Tenant: "t1", ID: "a", Name: "before"}))
-		f.must(tx.PutSession(session(spaceA, "s", at(1))))
-		f.must(tx.PutKey(dhruva.Key{Tenant: "t1", ID: "key", Hash: []byte("before")}))
-		f.must(tx.SwapBranch(dhruva.Branch{Space: "a", Name: "old", Head: digest("before")}, dhruva.Hash{}))
-	})
-	err := f.Update(f.ctx, []dhruva.Scope{tenant}, func(tx dhruva.Tx) error {
-		for kind, err := range everyWrite(tx, spaceA) {
-			if err != nil {
-				f.Errorf("%s: %v", kind, err)
-			}
+	p := at1a(1)
+	f.everywhere(func(tx dhruva.Tx) { f.must(fill(tx, p)) })
+	for n, d := range deeds() {
+		p := at1a(int64(100 + n))
+		if d.before != nil {
+			f.everywhere(func(tx dhruva.Tx) { f.must(d.before(tx, p)) })
 		}
-		f.must(tx.SwapBranch(dhruva.Branch{Space: "a", Name: "old", Head: digest("after")}, digest("before")))
-		return errRollback
-	})
-	if err != errRollback { // as it is, not wrapped
-		f.Errorf("error %v", err)
+		before := f.all(p)
+		err := f.Update(f.ctx, []dhruva.Scope{system, tenant}, func(tx dhruva.Tx) error {
+			f.must(d.run(tx, p))
+			return errRollback
+		})
+		if err != errRollback { // as it is, not wrapped
+			f.Errorf("error %v", err)
+		}
+		f.unchanged(p, d.method+" that was not kept", before)
 	}
-	f.read(tenant, func(tx dhruva.Tx) {
-		sp, err := tx.Space("a")
-		same(f, sp.Name, err, "before")
-		s, err := tx.Session("s")
-		same(f, s, err, session(spaceA, "s", at(1)))
-		b, err := tx.Branch("a", "old")
-		same(f, b.Head, err, digest("before"))
-		// space, epoch (of none), session, list of named spaces is empty now,
-		// list of spaces, the branch
-		if n := seen(f, tx); n != 5 {
-			f.Errorf("%d kinds of rows, want 5", n)
+	before := f.all(p)
+	f.tryDeeds([]dhruva.Scope{system, tenant}, 1000, func(d deed, p place, err error) {
+		if err != nil {
+			f.Errorf("%s: %v", d.method, err)
 		}
 	})
-	f.read(system, func(tx dhruva.Tx) {
-		k, err := tx.KeyByHash([]byte("before"))
-		same(f, k.ID, err, "key")
-		k, err = tx.KeyByHash([]byte("t1"))
-		missing(f, k, err)
-	})
-	if got := f.feed(spaceA, 0); len(got) != 0 {
-		f.Errorf("changes were kept: %v", got)
+	f.is(f.Update(f.ctx, []dhruva.Scope{system, tenant}, func(tx dhruva.Tx) error { // the same rows again: replaced, refused, dropped
+		for _, d := range deeds() {
+			d.run(tx, p)
+		}
+		return errRollback
+	}), errRollback)
+	after := f.all(p)
+	if d := cmp.Diff(only(before), only(after), cmpopts.EquateEmpty()); d != "" {
+		f.Fatalf("all deeds changed (-before +after):\n%s", d)
 	}
 	f.write(tenant, func(tx dhruva.Tx) { // and the numbers start where they were
+		e, err := tx.Epoch("a")
+		f.must(err)
 		n, err := tx.AppendChange("a", dhruva.Change{})
-		same(f, n, err, 1)
+		same(f, n, err, e.Head+1)
 	})
+}
+
+// only are the answers about one row: lists and the feed hold what other deeds
+// prepared.
+func only(answers []answer) (out []answer) {
+	for _, a := range answers {
+		_, change := a.Value.(dhruva.Change)
+		if !change && reflect.ValueOf(a.Value).Kind() != reflect.Slice && !slices.Contains([]string{"Epoch", "CountSources"}, a.Op) {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 func testPanic(f *fixture) {
@@ -138,52 +153,113 @@ func testTooLarge(f *fixture) {
 	f.must(f.Update(f.ctx, scopes, fill(dhruva.MaxUpdateRows)))
 }
 
+// spend counts rows without writing any: a claim of nothing.
+func spend(tx dhruva.Tx, rows int) error {
+	if rows == 0 {
+		return nil
+	}
+	jobs, err := tx.ClaimJobs(dhruva.JobClaim{Kinds: []string{"of no job"}, Owner: "o", Limit: rows})
+	if len(jobs) > 0 {
+		return fmt.Errorf("claimed %v", jobs)
+	}
+	return err
+}
+
+// testRowCounts: each deed counts the rows that it says, no more and no less.
+func testRowCounts(f *fixture) {
+	for n, d := range deeds() {
+		rows := max(d.rows, 1)
+		p := at1a(int64(n + 1))
+		if d.before != nil {
+			f.everywhere(func(tx dhruva.Tx) { f.must(d.before(tx, p)) })
+		}
+		scopes := []dhruva.Scope{system, tenant}
+		f.is(f.Update(f.ctx, scopes, func(tx dhruva.Tx) error {
+			if err := errors.Join(spend(tx, dhruva.MaxUpdateRows-rows), d.run(tx, p)); err != nil {
+				f.Errorf("%s counts more than %d rows: %v", d.method, rows, err)
+			}
+			return errRollback
+		}), errRollback)
+		f.is(f.Update(f.ctx, scopes, func(tx dhruva.Tx) error {
+			f.must(spend(tx, dhruva.MaxUpdateRows-rows+1))
+			if err := d.run(tx, p); !errors.Is(err, dhruva.ErrTooLarge) {
+				f.Errorf("%s counts less than %d rows: %v", d.method, rows, err)
+			}
+			return nil // which does not help
+		}), dhruva.ErrTooLarge)
+	}
+}
+
+// testRefusalsCount: a conflict counts and spoils nothing; what is invalid or
+// denied does not count.
+func testRefusalsCount(f *fixture) {
+	f.write(spaceA, func(tx dhruva.Tx) { f.must(tx.AppendTurn(turn(spaceA, "s", 1))) })
+	conflict := func(tx dhruva.Tx) error { return tx.AppendTurn(turn(spaceA, "s", 1)) }
+	absent := func(tx dhruva.Tx) error { return tx.RedactTurn("s", 99) }
+	denied := func(tx dhruva.Tx) error { return tx.PutSession(session(spaceB, "s", at(1))) }
+	invalid := func(tx dhruva.Tx) error { return tx.AppendTurn(turn(spaceA, "", 1)) }
+	for want, write := range map[error]func(dhruva.Tx) error{dhruva.ErrConflict: conflict, dhruva.ErrNotFound: absent,
+		dhruva.ErrDenied: denied, dhruva.ErrInvalid: invalid} {
+		counts := want == dhruva.ErrConflict || want == dhruva.ErrNotFound
+		err := f.Update(f.ctx, []dhruva.Scope{spaceA}, func(tx dhruva.Tx) error {
+			f.must(spend(tx, dhruva.MaxUpdateRows-1))
+			f.is(write(tx), want)
+			err := tx.PutSession(session(spaceA, "kept", at(1)))
+			if counts != errors.Is(err, dhruva.ErrTooLarge) {
+				f.Errorf("after %v: %v", want, err)
+			}
+			return nil
+		})
+		if counts {
+			f.is(err, dhruva.ErrTooLarge)
+		} else {
+			f.must(err)
+		}
+	}
+}
+
 // testDeadTx: a Tx that fn kept reaches nothing.
 func testDeadTx(f *fixture) {
+	p := at1a(1)
+	f.everywhere(func(tx dhruva.Tx) { f.must(fill(tx, p)) })
 	var kept []dhruva.Tx
 	keep := func(tx dhruva.Tx) { kept = append(kept, tx) }
-	f.write(spaceA, func(tx dhruva.Tx) {
-		f.must(tx.PutSession(session(spaceA, "s", at(0))))
-		f.must(tx.AppendTurn(turn(spaceA, "s", 1)))
-		keep(tx)
-	})
-	f.read(spaceA, keep)
+	f.everywhere(keep)
+	f.write(spaceA, keep)
 	f.read(tenant, keep)
+	f.read(system, keep)
 	for _, tx := range kept {
-		if _, err := tx.Session("s"); err == nil {
-			f.Error("read after the end")
+		for _, l := range looks() {
+			if found, v, err := l.finds(tx, dhruva.Reach{Tenant: "t1"}, p); found && err == nil {
+				f.Errorf("%s after the end: %v", l.method, v)
+			}
 		}
-		if rows, err := tx.ListTurns(dhruva.TurnQuery{Session: "s"}); err == nil && len(rows) > 0 {
-			f.Error("list after the end")
+		for _, d := range deeds() {
+			if err := d.run(tx, at1a(2)); !errors.Is(err, dhruva.ErrDenied) {
+				f.Errorf("%s after the end: %v", d.method, err)
+			}
 		}
-		f.is(tx.PutSession(session(spaceA, "late", at(0))), dhruva.ErrDenied)
-		f.is(tx.AppendTurn(turn(spaceA, "s", 2)), dhruva.ErrDenied)
-		f.is(tx.PutReceipt(receipt(spaceA, "late")), dhruva.ErrDenied)
 	}
-	f.read(spaceA, func(tx dhruva.Tx) {
-		got, err := tx.Session("late")
-		missing(f, got, err)
-	})
 }
 
 func testViewDoesNotWrite(f *fixture) {
-	f.must(f.View(f.ctx, tenant, func(tx dhruva.Tx) error {
-		for kind, err := range everyWrite(tx, spaceA) {
-			if f.is(err, dhruva.ErrDenied); f.Failed() {
-				f.Fatal(kind)
+	p := at1a(1)
+	f.everywhere(func(tx dhruva.Tx) { f.must(fill(tx, p)) })
+	before := f.all(p)
+	for _, scope := range []dhruva.Scope{tenant, system, spaceA} {
+		f.must(f.View(f.ctx, scope, func(tx dhruva.Tx) error {
+			for _, d := range deeds() {
+				if err := d.run(tx, p); !errors.Is(err, dhruva.ErrDenied) {
+					f.Errorf("%s in a view of %s: %v", d.method, scope, err)
+				}
 			}
-		}
-		f.is(tx.PutTenant(fullTenant()), dhruva.ErrDenied)
-		return nil
-	}))
+			return nil
+		}))
+	}
 	if err := f.View(f.ctx, tenant, func(dhruva.Tx) error { return errRollback }); err != errRollback {
 		f.Errorf("error %v, want fn's own", err)
 	}
-	f.read(tenant, func(tx dhruva.Tx) {
-		if n := seen(f, tx); n != 1 { // the epoch of none
-			f.Errorf("%d kinds of rows", n)
-		}
-	})
+	f.unchanged(p, "writing in a view", before)
 }
 
 func testEndedContext(f *fixture) {
