@@ -57,8 +57,8 @@ func (c *Client) Idempotent(key string) *Client {
 	return &out
 }
 
-// Replayed reports whether the last answer to a client of Idempotent is about
-// what an earlier call did.
+// Replayed reports whether an answer to this client of Idempotent was about what
+// an earlier call did.
 func (c *Client) Replayed() bool { return c.once != nil && c.once.replayed.Load() }
 
 // List is one page of a list. Next is the cursor of the next page, "" on the
@@ -129,7 +129,7 @@ func (c *Client) do(ctx context.Context, method, path string, in any, accept str
 		return nil, transportError(ctx, err)
 	}
 	if c.once != nil {
-		c.once.replayed.Store(res.Header.Get(HeaderReplayed) == "true")
+		c.once.replayed.CompareAndSwap(false, res.Header.Get(HeaderReplayed) == "true")
 	}
 	if res.StatusCode/100 == 2 {
 		return res, nil

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/google/go-cmp/cmp"
@@ -193,4 +194,52 @@ func FuzzEventReader(f *testing.F) {
 		}
 		t.Fatalf("%q holds more events than bytes", s)
 	})
+}
+
+func TestIdempotentCallsCarryTheirKey(t *testing.T) {
+	var keys []string
+	c := server(t, func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Method+" "+r.Header.Get("Idempotency-Key"))
+		if len(keys) == 4 {
+			w.Header().Set("Idempotency-Replayed", "true")
+		}
+		_, _ = w.Write([]byte(`{}`))
+	})
+	once, ctx := c.Idempotent("k"), t.Context()
+	for _, call := range []func() error{
+		func() error { _, err := c.CreateSpace(ctx, SpaceInput{Name: "x"}); return err },
+		func() error { _, err := once.CreateSpace(ctx, SpaceInput{Name: "x"}); return err },
+		func() error { _, err := once.Space(ctx, "x"); return err },
+		func() error {
+			if once.Replayed() || c.Replayed() {
+				t.Error("replayed before any answer said so")
+			}
+			return once.DeleteSpace(ctx, "x")
+		},
+		func() error { _, err := once.Space(ctx, "x"); return err },
+	} {
+		if err := call(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"POST ", "POST k", "GET ", "DELETE k", "GET "}, keys); diff != "" {
+		t.Error(diff)
+	}
+	if !once.Replayed() || c.Replayed() {
+		t.Errorf("replayed: %v, and without a key %v", once.Replayed(), c.Replayed())
+	}
+}
+
+func TestProblemSaysWhenToComeBack(t *testing.T) {
+	for header, want := range map[string]time.Duration{"2": 2 * time.Second, "": 0, "x": 0, "-1": 0, "Wed, 21 Oct 2015 07:28:00 GMT": 0} {
+		c := server(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusConflict)
+		})
+		_, err := c.Space(t.Context(), "x")
+		var p *Problem
+		if !errors.As(err, &p) || p.RetryAfter != want {
+			t.Errorf("%q: %+v", header, p)
+		}
+	}
 }

@@ -17,7 +17,7 @@ import (
 func (p *program) checkpointCommand() *cobra.Command {
 	return group("checkpoint", "Checkpoints: what was concluded", `  dhruva checkpoint create --session SESSION --title "Plan" --decision "Ship on Friday" --task "Write notes"
   dhruva checkpoint create --space work --from-json plan.json
-  dhruva checkpoint list --space work`, p.checkpointCreate(), p.checkpointList(), p.checkpointShow())
+  dhruva checkpoint list --space work`, p.repeatable(p.checkpointCreate()), p.checkpointList(), p.checkpointShow())
 }
 
 func (p *program) checkpointList() *cobra.Command {

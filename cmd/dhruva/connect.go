@@ -15,6 +15,7 @@ import (
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/client"
+	"github.com/dhruva-memory/dhruva/ledger"
 	"github.com/dhruva-memory/dhruva/memory"
 	"github.com/dhruva-memory/dhruva/serve/api"
 )
@@ -134,7 +135,13 @@ func (p *program) with(ctx context.Context, f func(*client.Client) error) error 
 	if err != nil {
 		return err
 	}
+	if p.flags.call != "" {
+		c = c.Idempotent(p.flags.call)
+	}
 	err = f(c)
+	if err == nil && c.Replayed() {
+		p.say("done before with this --idempotency-key; nothing was done now")
+	}
 	if errors.Is(err, dhruva.ErrUnauthenticated) && p.keyFile != "" {
 		err = withFix(err, "delete %s and run any command: a new one is made", p.keyFile)
 	}
@@ -181,9 +188,31 @@ func (m remoteMemory) Read(ctx context.Context, tokens []string) ([]dhruva.ReadR
 
 // RememberIn remembers through the API.
 func (m remoteMemory) RememberIn(ctx context.Context, in memory.RememberInput) (memory.Remembered, error) {
-	r, err := m.c.Remember(ctx, or(in.Space, m.space), client.RememberInput{Text: in.Text, SourceID: dhruva.SourceID(in.SourceID), Authority: in.Authority})
-	if err != nil {
-		return memory.Remembered{}, err
+	c := m.c
+	if in.IdempotencyKey != "" {
+		c = c.Idempotent(in.IdempotencyKey)
 	}
-	return memory.Remembered{Source: dhruva.Source{ID: r.Source, Class: r.Class, State: r.State, HeldFor: r.HeldFor}, Receipt: r.Receipt}, nil
+	r, err := c.Remember(ctx, or(in.Space, m.space), client.RememberInput{Text: in.Text, SourceID: dhruva.SourceID(in.SourceID), Authority: in.Authority})
+	if err != nil {
+		return memory.Remembered{}, callError(err)
+	}
+	return memory.Remembered{
+		Source: dhruva.Source{ID: r.Source, Class: r.Class, State: r.State, HeldFor: r.HeldFor}, Receipt: r.Receipt, Replayed: c.Replayed(),
+	}, nil
+}
+
+// callError gives the API's refusals of an idempotency key the form in which the
+// ledger makes them.
+func callError(err error) error {
+	var p *client.Problem
+	if !errors.As(err, &p) {
+		return err
+	}
+	switch p.Code {
+	case "call_running":
+		return &ledger.Running{After: p.RetryAfter}
+	case "key_reused":
+		return &ledger.Reused{}
+	}
+	return err
 }

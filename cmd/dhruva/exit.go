@@ -174,6 +174,12 @@ func problemFix(p *client.Problem) string {
 		return "use that space, choose another name, or hide it first with `dhruva space delete ID --yes`"
 	case codeNoProvider:
 		return "add --provider echo, which answers with what it was told, or set " + keyVariables() + " where `dhruva serve` runs"
+	case "call_running":
+		return "repeat the command in a moment"
+	case "key_reused", "result_gone":
+		return "give a new --idempotency-key to do another thing; the same one only repeats"
+	case "key_shown_once":
+		return "if its text was lost, `dhruva key revoke` it and make another with a new --idempotency-key"
 	case codeProvider, "upstream":
 		return p.Hint
 	case "internal":

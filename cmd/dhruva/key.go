@@ -20,7 +20,7 @@ import (
 func (p *program) keyCommand() *cobra.Command {
 	return group("key", "Keys: who may do what", `  dhruva key create --space work --scopes memory:read,memory:write,proxy --json
   dhruva key list
-  dhruva key revoke KEY`, p.making(p.keyCreate()), p.keyList(), p.keyRevoke())
+  dhruva key revoke KEY`, p.making(p.repeatable(p.keyCreate())), p.keyList(), p.repeatable(p.keyRevoke()))
 }
 
 func (p *program) keyCreate() *cobra.Command {

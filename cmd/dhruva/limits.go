@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/knadh/koanf/parsers/yaml"
@@ -67,6 +68,9 @@ func loadLimits(dir string) (l Limits, err error) {
 func notNegative(_, _ reflect.Type, v any) (any, error) {
 	if n, ok := v.(int); ok && n < 0 {
 		return v, fmt.Errorf("%d is negative", n)
+	}
+	if d, ok := v.(time.Duration); ok && d < 0 {
+		return v, fmt.Errorf("%v is negative", d)
 	}
 	if f, ok := v.(float64); ok && f < 0 {
 		return v, fmt.Errorf("%g is negative", f)

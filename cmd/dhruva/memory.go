@@ -143,7 +143,7 @@ func (p *program) authority() string {
 func (p *program) sourceCommand() *cobra.Command {
 	return group("source", "Sources: captured texts", `  dhruva source list --space work
   dhruva source show SOURCE --space work
-  dhruva source release SOURCE --space work`, p.sourceList(), p.sourceShow(), p.sourceRelease())
+  dhruva source release SOURCE --space work`, p.sourceList(), p.sourceShow(), p.repeatable(p.sourceRelease()))
 }
 
 func (p *program) sourceList() *cobra.Command {

@@ -35,6 +35,8 @@ type globalFlags struct {
 	data  string
 	url   string
 	key   string
+	// call is the idempotency key of a command that changes something.
+	call string
 }
 
 // run is the program as a function: nothing in it reads or changes the process
@@ -92,8 +94,8 @@ func (p *program) root() *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	root.SetHelpTemplate(helpTemplate)
 	root.AddCommand(p.serveCommand(), p.tryCommand(), p.making(p.mcpCommand()),
-		p.spaceCommand(), p.sessionCommand(), p.checkpointCommand(), p.logCommand(), p.showCommand(), p.forkCommand(), p.mountCommand(), p.verifyCommand(),
-		p.recallCommand(), p.readCommand(), p.making(p.rememberCommand()), p.sourceCommand(), p.receiptCommand(),
+		p.spaceCommand(), p.sessionCommand(), p.checkpointCommand(), p.logCommand(), p.showCommand(), p.repeatable(p.forkCommand()), p.repeatable(p.mountCommand()), p.verifyCommand(),
+		p.recallCommand(), p.readCommand(), p.making(p.repeatable(p.rememberCommand())), p.sourceCommand(), p.receiptCommand(),
 		p.keyCommand(), p.importCommand(), p.doctorCommand(), p.benchCommand(), p.versionCommand())
 	asUsage(root)
 	return root
@@ -134,6 +136,12 @@ func (p *program) making(c *cobra.Command) *cobra.Command {
 		p.makes = true
 		return do(c, args)
 	}
+	return c
+}
+
+// repeatable gives a command that changes something its --idempotency-key.
+func (p *program) repeatable(c *cobra.Command) *cobra.Command {
+	c.Flags().StringVar(&p.flags.call, "idempotency-key", "", "name of this call: repeated under the same one, for 24 hours, it is done once")
 	return c
 }
 

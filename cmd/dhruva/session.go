@@ -17,8 +17,8 @@ func (p *program) sessionCommand() *cobra.Command {
 	return group("session", "Sessions: conversations and their turns", `  dhruva session create --space work
   dhruva session send SESSION "What did we decide?" --provider echo
   dhruva session preview SESSION "What did we decide?"`,
-		p.sessionList(), p.making(p.sessionCreate()), p.sessionShow(), p.sessionTurns(), p.sessionSend(), p.sessionPreview(),
-		p.sessionTitle(), p.sessionAttach(), p.sessionDelete())
+		p.sessionList(), p.making(p.repeatable(p.sessionCreate())), p.sessionShow(), p.sessionTurns(), p.repeatable(p.sessionSend()), p.sessionPreview(),
+		p.repeatable(p.sessionTitle()), p.repeatable(p.sessionAttach()), p.repeatable(p.sessionDelete()))
 }
 
 func (p *program) sessionList() *cobra.Command {

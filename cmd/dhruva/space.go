@@ -46,7 +46,7 @@ func printList[T any](p *program, l client.List[T], head string, row func(T) []s
 
 func (p *program) spaceCommand() *cobra.Command {
 	return group("space", "Spaces: memory namespaces", `  dhruva space create work --description "the day job"
-  dhruva space list`, p.spaceList(), p.making(p.spaceCreate()), p.spaceShow(), p.spaceDelete())
+  dhruva space list`, p.spaceList(), p.making(p.repeatable(p.spaceCreate())), p.spaceShow(), p.repeatable(p.spaceDelete()))
 }
 
 func (p *program) spaceList() *cobra.Command {
