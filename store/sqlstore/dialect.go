@@ -34,6 +34,11 @@ type dialect struct {
 	wide, narrow string
 	// check lists what is wrong with the database.
 	check []string
+	// start is called once, when the schema is there; nil does nothing.
+	start func(*Store, conn) error
+	// watch hints what other processes commit, until its context ends; nil where
+	// there are none.
+	watch func(context.Context, *Store)
 	// close ends what the connections share.
 	close func() error
 }

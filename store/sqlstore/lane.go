@@ -177,15 +177,14 @@ func (l *lane) commit(c conn, kept []*update) []*update {
 	c.bound(bound)
 	err := c.commit()
 	switch {
-	case err == nil:
-		settle(kept, nil)
 	case isAgain(err):
 		c.rollback()
 		return kept
-	default:
+	case err != nil:
 		c.rollback() // fails when the database has rolled back already
-		settle(kept, fmt.Errorf("sqlstore: update: outcome unknown: %w: commit: %w", dhruva.ErrUnavailable, err))
+		err = fmt.Errorf("sqlstore: update: outcome unknown: %w: commit: %w", dhruva.ErrUnavailable, err)
 	}
+	l.settle(kept, err)
 	return nil
 }
 
@@ -200,9 +199,13 @@ func latest(kept []*update) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.Background(), last)
 }
 
-func settle(kept []*update, err error) {
+// settle gives updates their outcome, and hints what they may have changed.
+func (l *lane) settle(kept []*update, err error) {
 	for _, u := range kept {
 		u.done <- err
+		if u.wrote {
+			l.s.hints.committed(u.scopes)
+		}
 	}
 }
 
@@ -238,6 +241,7 @@ func (l *lane) under(c conn, u *update, careful bool) verdict {
 		return ranNot
 	}
 	err := <-u.ran
+	u.wrote = t.wrote
 	if err == nil {
 		err = c.release()
 	}

@@ -51,6 +51,10 @@ func postgresDialect(at string, o Options) (*dialect, error) {
 		return nil, err
 	}
 	p.timeout = positive(o.WriteTimeout, defaultTimeout)
+	n, err := newNotifier(p, o)
+	if err != nil {
+		return nil, err
+	}
 	return &dialect{
 		name: p.name(), schema: schema, write: p.dial, read: p.dial, writers: 8, readers: 12, batch: 60,
 		tables: `SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
@@ -65,6 +69,7 @@ func postgresDialect(at string, o Options) (*dialect, error) {
 			WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND NOT (i.indisvalid AND i.indisready) LIMIT 20`,
 			`SELECT 'constraint ' || conname::text || ' is not valid' FROM pg_constraint
 			WHERE connamespace = to_regnamespace(quote_ident(current_schema())) AND NOT convalidated LIMIT 20`},
+		start: n.start, watch: n.watch,
 		close: func() error { return nil },
 	}, nil
 }
@@ -151,13 +156,7 @@ func (p *postgres) dial(ctx context.Context) (conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", dhruva.ErrUnavailable, hidden{err, p.secrets})
 	}
-	if tcp, ok := raw.Conn().(interface {
-		SetKeepAlive(bool) error
-		SetKeepAlivePeriod(time.Duration) error
-	}); ok {
-		tcp.SetKeepAlive(true)
-		tcp.SetKeepAlivePeriod(postgresKeepalive)
-	}
+	keepalive(raw)
 	taken, err := raw.Hijack() // from here on the protocol is ours: statements are pipelined
 	if err != nil {
 		return nil, err
@@ -169,6 +168,17 @@ func (p *postgres) dial(ctx context.Context) (conn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// keepalive notices a peer that is gone while nothing is waited for.
+func keepalive(c *pgconn.PgConn) {
+	if tcp, ok := c.Conn().(interface {
+		SetKeepAlive(bool) error
+		SetKeepAlivePeriod(time.Duration) error
+	}); ok {
+		tcp.SetKeepAlive(true)
+		tcp.SetKeepAlivePeriod(postgresKeepalive)
+	}
 }
 
 // hidden is an error whose text shows no secrets.

@@ -88,7 +88,7 @@ func sqliteDialect(path string, o Options) (*dialect, error) {
 			return nil, err
 		}
 		read.want = want
-		d.read = read.dial
+		d.read, d.watch = read.dial, watchSQLite
 		d.close = func() error { return firstOf(read.db.Close(), write.db.Close()) }
 	}
 	return d, nil

@@ -26,6 +26,17 @@ type Options struct {
 	// WriteTimeout bounds every update, from its call to its commit, and Open. 0
 	// means 30 seconds.
 	WriteTimeout time.Duration
+	// PollInterval is how often other processes are noticed where they do not
+	// tell: on SQLite, and on Postgres where nothing can listen. 0 means 50
+	// milliseconds. SweepInterval is how often they are noticed all the same
+	// where they do. 0 means 10 seconds. Nobody is looked for while nobody
+	// follows Hints.
+	PollInterval, SweepInterval time.Duration
+	// NotifyInterval is the least time between two messages to other processes
+	// on Postgres. 0 means 5 milliseconds.
+	NotifyInterval time.Duration
+	// ListenURL is where a store listens whose own URL is that of a pooler.
+	ListenURL string
 	// BusyTimeout is how long to wait for another process on an SQLite file. 0
 	// means 5 seconds.
 	BusyTimeout time.Duration
@@ -41,6 +52,10 @@ func (o Options) orDefaults(d *dialect) Options {
 		Readers:      positive(o.Readers, d.readers),
 		Writers:      positive(o.Writers, d.writers),
 		WriteTimeout: positive(o.WriteTimeout, defaultTimeout),
+
+		PollInterval:   positive(o.PollInterval, 50*time.Millisecond),
+		SweepInterval:  positive(o.SweepInterval, 10*time.Second),
+		NotifyInterval: positive(o.NotifyInterval, 5*time.Millisecond),
 	}
 	if d.alone {
 		o.Writers = 1
@@ -65,9 +80,13 @@ type Store struct {
 	mu       sync.Mutex
 	shutting bool             // no lane is started any more
 	lanes    map[string]*lane // by laneKey
-	running  sync.WaitGroup   // the lanes
+	running  sync.WaitGroup   // the lanes, and who watches other processes
+	hints    hints
+	telling  sync.WaitGroup // who tells them
 
-	closing chan struct{} // closed by Close
+	life    context.Context // ends with Close
+	closing <-chan struct{} // closed then
+	quiet   chan struct{}   // closed when the last update has ended
 	close   func() error
 }
 
@@ -100,8 +119,10 @@ func open(ctx context.Context, d *dialect, o Options) (*Store, error) {
 	o = o.orDefaults(d)
 	ctx, cancel := context.WithTimeout(ctx, o.WriteTimeout)
 	defer cancel()
-	s := &Store{d: d, options: o, lanes: map[string]*lane{}, closing: make(chan struct{})}
-	s.close = sync.OnceValue(s.shut)
+	life, end := context.WithCancel(context.Background())
+	s := &Store{d: d, options: o, lanes: map[string]*lane{}, life: life, closing: life.Done(), quiet: make(chan struct{})}
+	s.hints.followers = map[*dirty]bool{}
+	s.close = sync.OnceValue(func() error { return s.shut(end) })
 	s.writers = newPool(o.Writers, d.write)
 	s.readers = s.writers
 	if d.read != nil {
@@ -122,19 +143,24 @@ func (s *Store) prepare(ctx context.Context) error {
 	}
 	defer s.writers.give(c)
 	c.bound(ctx)
-	return migrate(s.d, c)
+	if err := migrate(s.d, c); err != nil || s.d.start == nil {
+		return err
+	}
+	return s.d.start(s, c)
 }
 
 // Close waits for the commits and the views that are running, refuses what is
 // queued, and closes the database. A second Close does nothing.
 func (s *Store) Close() error { return s.close() }
 
-func (s *Store) shut() error {
+func (s *Store) shut(end func()) error {
 	s.mu.Lock()
 	s.shutting = true
 	s.mu.Unlock()
-	close(s.closing)
+	end()
 	s.running.Wait()
+	close(s.quiet)
+	s.telling.Wait()
 	var err error
 	if s.readers != s.writers {
 		err = s.readers.close()

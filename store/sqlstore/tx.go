@@ -17,6 +17,7 @@ type tx struct {
 	c        conn
 	readOnly bool
 	dead     bool
+	wrote    bool
 	written  int
 	// spoiled is why the update cannot be kept whatever fn returns.
 	spoiled error
@@ -62,6 +63,7 @@ func (t *tx) allow(what string, covered bool, n int) error {
 	if t.dead || t.readOnly || !covered {
 		return fmt.Errorf("sqlstore: put %s: %w", what, dhruva.ErrDenied)
 	}
+	t.wrote = true
 	if t.written += n; t.written > dhruva.MaxUpdateRows {
 		return t.spoil("put "+what, fmt.Errorf("%w: more than %d rows in one update", dhruva.ErrTooLarge, dhruva.MaxUpdateRows))
 	}

@@ -15,6 +15,7 @@ type update struct {
 	turn   chan *tx   // the lane hands over the connection, once or more often
 	ran    chan error // the caller hands it back
 	done   chan error // the outcome; buffered, since the caller may have left
+	wrote  bool       // the lane's
 }
 
 var errAborted = errors.New("fn did not return")
