@@ -11,8 +11,8 @@ import (
 
 // MaxUpdateRows is how many rows one Update may write before a store answers
 // ErrTooLarge. A write counts one unless its method says otherwise, and a
-// checkpoint one more for each item. A write that is ErrConflict or ErrNotFound
-// counts, one that is ErrInvalid or ErrDenied does not. Long work is chunked.
+// checkpoint one more for each item. A write that is ErrConflict counts, one that
+// is ErrInvalid or ErrDenied does not. Long work is chunked.
 const MaxUpdateRows = 1000
 
 // MaxKeyBytes is how long a part of a key may be, and a text that rows are

@@ -15,6 +15,7 @@ import (
 //   - Updates of one scope are serialized, across processes. A lock on one
 //     level (System, Tenant, Space) never blocks another. Several scopes take
 //     their locks in Compare order; all of them must be of one tenant, or System.
+//     fn may begin before its turn has come; what it reads has waited for that.
 //   - Update is durable when it returns nil. When fn fails its error is
 //     returned as it is, nothing of it is kept, and other updates that share
 //     its commit are not hurt. When the commit fails the error wraps

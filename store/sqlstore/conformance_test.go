@@ -24,11 +24,11 @@ func open(t *testing.T, path string, o sqlstore.Options) *sqlstore.Store {
 func TestConformanceFile(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) dhruva.Store {
 		return open(t, filepath.Join(t.TempDir(), "dhruva.db"), sqlstore.Options{})
-	})
+	}, storetest.Traits{Serial: true})
 }
 
 func TestConformanceMemory(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) dhruva.Store { return open(t, ":memory:", sqlstore.Options{}) })
+	storetest.Run(t, func(t *testing.T) dhruva.Store { return open(t, ":memory:", sqlstore.Options{}) }, storetest.Traits{Serial: true})
 }
 
 func TestConformancePostgres(t *testing.T) {

@@ -86,7 +86,7 @@ func testLevels(f *fixture) {
 	}
 }
 
-// testSerialScope: the fn of an update begins when the one before has ended.
+// testSerialScope: what an update reads it reads when the one before has ended.
 func testSerialScope(f *fixture) {
 	for n, scopes := range [][]dhruva.Scope{{spaceA}, {tenant}, {system}, {spaceA, spaceB}} {
 		var ended atomic.Bool
@@ -95,8 +95,8 @@ func testSerialScope(f *fixture) {
 		for w := range 4 {
 			wg.Go(func() {
 				if err := f.Update(f.ctx, scopes[len(scopes)-1:], func(tx dhruva.Tx) error {
-					if !ended.Load() {
-						f.Errorf("two updates of %v at once", scopes)
+					if _, err := tx.Idempotency("p", "r", digest("k")); !errors.Is(err, dhruva.ErrNotFound) || !ended.Load() {
+						f.Errorf("two updates of %v at once: %v", scopes, err)
 					}
 					return f.put(scopes[len(scopes)-1], int64(10*n+w+1))(tx)
 				}); err != nil {
@@ -153,14 +153,20 @@ func testWaiting(f *fixture) {
 	for _, scopes := range [][]dhruva.Scope{{spaceA}, {spaceA, spaceB}} {
 		ctx, cancel := context.WithTimeout(f.ctx, 50*time.Millisecond)
 		err := f.Update(ctx, scopes, func(tx dhruva.Tx) error {
-			f.Error("fn ran")
+			if got, err := tx.Session("id1"); err == nil {
+				f.Errorf("it read %s, which is not committed", got.ID)
+			}
+			tx.PutSession(session(spaceA, "late", at(1)))
 			return nil
 		})
 		f.is(err, dhruva.ErrUnavailable)
-		f.is(err, context.DeadlineExceeded)
 		cancel()
 	}
 	f.must(release())
+	f.read(spaceA, func(tx dhruva.Tx) {
+		got, err := tx.Session("late")
+		missing(f, got, err)
+	})
 	f.must(f.Update(f.ctx, []dhruva.Scope{spaceA}, f.put(spaceA, 2)))
 }
 

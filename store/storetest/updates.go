@@ -195,12 +195,11 @@ func testRowCounts(f *fixture) {
 func testRefusalsCount(f *fixture) {
 	f.write(spaceA, func(tx dhruva.Tx) { f.must(tx.AppendTurn(turn(spaceA, "s", 1))) })
 	conflict := func(tx dhruva.Tx) error { return tx.AppendTurn(turn(spaceA, "s", 1)) }
-	absent := func(tx dhruva.Tx) error { return tx.RedactTurn("s", 99) }
 	denied := func(tx dhruva.Tx) error { return tx.PutSession(session(spaceB, "s", at(1))) }
 	invalid := func(tx dhruva.Tx) error { return tx.AppendTurn(turn(spaceA, "", 1)) }
-	for want, write := range map[error]func(dhruva.Tx) error{dhruva.ErrConflict: conflict, dhruva.ErrNotFound: absent,
-		dhruva.ErrDenied: denied, dhruva.ErrInvalid: invalid} {
-		counts := want == dhruva.ErrConflict || want == dhruva.ErrNotFound
+	for want, write := range map[error]func(dhruva.Tx) error{dhruva.ErrConflict: conflict, dhruva.ErrDenied: denied,
+		dhruva.ErrInvalid: invalid} {
+		counts := want == dhruva.ErrConflict
 		err := f.Update(f.ctx, []dhruva.Scope{spaceA}, func(tx dhruva.Tx) error {
 			f.must(spend(tx, dhruva.MaxUpdateRows-1))
 			f.is(write(tx), want)
