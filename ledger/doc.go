@@ -23,6 +23,8 @@
 //  10. Sources are of the memory plane: nothing that a principal without
 //     memory:write says or saves becomes one. AppendExchange and Commit then store
 //     turns and checkpoints alone.
+//  11. A call with an idempotency key has one effect, whatever became of its
+//     replies and commits, and however many run at once (Once).
 //
 // It stores nothing of its own. Identifiers, salts and times are made before
 // an Update begins, so that the store may run its function again.

@@ -274,6 +274,15 @@ func TestMCPOverStandardInput(t *testing.T) {
 	if got := call("recall", map[string]any{"query": "when is the deploy window?"}); !strings.Contains(got, "Friday at nine") {
 		t.Errorf("recall says %s", got)
 	}
+	once := map[string]any{"text": "The release is on Monday.", "idempotency_key": "k"}
+	if first, again := call("remember", once), call("remember", once); first != again {
+		t.Errorf("repeated: %s, then %s", first, again)
+	}
+	once["text"] = "The release is on Tuesday."
+	res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "remember", Arguments: once})
+	if err != nil || !res.IsError || !strings.Contains(res.Content[0].(*mcp.TextContent).Text, "used for another text") {
+		t.Errorf("another text: %v %+v", err, res)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

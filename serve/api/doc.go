@@ -12,6 +12,7 @@
 //  4. A body is at most Config.MaxBody bytes of UTF-8 JSON without content
 //     coding; a field or a query parameter that is not known is refused.
 //  5. A success is sent only after its commit.
+//  6. Every route that changes something takes an Idempotency-Key.
 //
 // It stores nothing.
 //
