@@ -32,5 +32,5 @@ func TestConformanceMemory(t *testing.T) {
 }
 
 func TestConformancePostgres(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) dhruva.Store { return open(t, pgtest.URL(t), sqlstore.Options{}) })
+	storetest.Run(t, func(t *testing.T) dhruva.Store { return open(t, pgtest.Reused(t), sqlstore.Options{}) })
 }

@@ -22,6 +22,12 @@ type dialect struct {
 	alone bool
 	// tables lists the tables and views that are there, whoever made them.
 	tables string
+	// columns lists those of a table, each with its place in the primary key (0:
+	// none), parents the tables that its foreign keys refer to.
+	columns, parents string
+	// everything lifts the limit of a transaction to the rows of its tenant, for
+	// what is done to whole tables; "" where there is none.
+	everything string
 	// lockSchema has other processes wait that are migrating, too; "" when begin
 	// does.
 	lockSchema string

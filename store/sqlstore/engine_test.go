@@ -3,6 +3,8 @@ package sqlstore_test
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/dhruva-memory/dhruva/internal/pgtest"
 )
 
 // engine is a kind of database that processes can share.
@@ -22,9 +24,15 @@ type database struct {
 }
 
 func engines() []engine {
-	return []engine{{"sqlite", sqliteFile, 2}}
+	return []engine{{"sqlite", sqliteFile, 2}, {"postgres", postgresServer, 3}}
 }
 
 func sqliteFile(t *testing.T) database {
 	return database{url: filepath.Join(t.TempDir(), "dhruva.db")}
+}
+
+// postgresServer is a server of the test's own, durable as in production.
+func postgresServer(t *testing.T) database {
+	s := pgtest.Start(t, pgtest.Options{Durable: true})
+	return database{url: s.URL(t), crash: func() { s.Kill(); s.Start(t) }}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/dhruva-memory/dhruva/store/storetest"
 )
 
-var kills = flag.Int("kills", 0, "cycles of the kill tests; 0: 100, in a campaign 1,000")
+var kills = flag.Int("kills", 0, "cycles of the kill tests; 0: 100, in a campaign 1,000, under the race detector 10")
 
 const noteWriters = 8
 
@@ -39,7 +39,7 @@ func noteForever(ctx context.Context, s *sqlstore.Store, do task) error {
 			for n := 0; errs[w] == nil; n++ {
 				errs[w] = noteSomewhere(ctx, s, do, w, n)
 				if errors.Is(errs[w], dhruva.ErrUnavailable) {
-					say("? %v", errs[w])
+					say("? %q", errs[w].Error())
 					<-again
 					errs[w] = nil
 				}
@@ -93,10 +93,10 @@ func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			seed := testkit.Seed(t)
-			k := &killing{T: t, database: e.create(t), random: rand.New(rand.NewPCG(seed, 1)), every: testkit.Count(25, 100)}
+			k := &killing{T: t, database: e.create(t), random: rand.New(rand.NewPCG(seed, 1)), every: testkit.Count(5, 25, 100)}
 			cycles := *kills
 			if cycles == 0 {
-				cycles = testkit.Count(100, 1000)
+				cycles = testkit.Count(10, 100, 1000)
 			}
 			for cycle := range cycles {
 				k.cycle(cycle, cycle%k.every == k.every-1 || cycle == cycles-1)
@@ -104,8 +104,8 @@ func TestKilledProcessLosesNothingAcknowledged(t *testing.T) {
 					t.Fatalf("cycle %d", cycle)
 				}
 			}
-			t.Logf("%s: %d kills of a writing process, %d of the server; %d updates acknowledged, all kept; %d of unknown outcome",
-				e.name, cycles, k.crashes, len(k.acks), k.unknown)
+			testkit.Figure(t, "%d kills of a writing process, %d of the server; %d updates acknowledged, all kept; %d of unknown outcome",
+				cycles, k.crashes, len(k.acks), k.unknown)
 		})
 	}
 }

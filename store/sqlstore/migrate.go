@@ -93,8 +93,8 @@ func applied(d *dialect, c conn) ([]string, error) {
 }
 
 // texts reads a column of texts.
-func texts(c conn, query string) (out []string, err error) {
-	r, err := c.query(query)
+func texts(c querier, query string, args ...any) (out []string, err error) {
+	r, err := c.query(query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -19,14 +19,18 @@ import (
 // tamper runs a statement on a closed store's file.
 func tamper(t *testing.T, path, statement string) {
 	t.Helper()
+	if err := tampered(path, statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tampered(path, statement string) error {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	defer db.Close()
-	if _, err := db.Exec(statement); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec(statement)
+	return errors.Join(err, db.Close())
 }
 
 func TestNewerOrForeignStoreIsRefused(t *testing.T) {

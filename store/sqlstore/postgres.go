@@ -61,6 +61,13 @@ func postgresDialect(at string, o Options) (*dialect, error) {
 			AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 			AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
 			ORDER BY c.relname`,
+		columns: `SELECT a.attname::text, coalesce(k.place, 0)::bigint FROM pg_attribute a
+			LEFT JOIN (SELECT p.attnum, p.place FROM pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY AS p (attnum, place)
+				WHERE i.indisprimary AND i.indrelid = to_regclass(quote_ident($1))) k ON k.attnum = a.attnum
+			WHERE a.attrelid = to_regclass(quote_ident($1)) AND a.attnum > 0 AND NOT a.attisdropped`,
+		parents: `SELECT DISTINCT c.relname::text FROM pg_constraint k JOIN pg_class c ON c.oid = k.confrelid
+			WHERE k.contype = 'f' AND k.conrelid = to_regclass(quote_ident($1))`,
+		everything: "SELECT set_config('dhruva.reach', 'all', true)",
 		lockSchema: "SELECT pg_advisory_xact_lock(hashtextextended('dhruva.migrate.v1 ' || current_schema(), 0)), set_config('dhruva.reach', 'all', true)",
 		lockRows:   " FOR UPDATE SKIP LOCKED",
 		wide:       "SELECT set_config('dhruva.reach', 'system', true)",

@@ -37,5 +37,12 @@ func TestSameAsMemstoreOnFile(t *testing.T) {
 }
 
 func TestSameAsMemstoreOnPostgres(t *testing.T) {
-	storetest.Same(t, func() (dhruva.Store, dhruva.Store, func()) { return beside(t, pgtest.URL(t)) })
+	storetest.Same(t, func() (dhruva.Store, dhruva.Store, func()) {
+		at, back := pgtest.Borrow(t)
+		measure, tested, done := beside(t, at)
+		return measure, tested, func() {
+			done()
+			back()
+		}
+	})
 }

@@ -57,6 +57,14 @@ func pragmas(o Options, journal string) []pragma {
 	}
 }
 
+// introspection sets what a SQLite database is asked about its tables.
+func (d *dialect) introspection() *dialect {
+	d.tables = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+	d.columns = "SELECT name, pk FROM pragma_table_info($1)"
+	d.parents = `SELECT DISTINCT "table" FROM pragma_foreign_key_list($1)`
+	return d
+}
+
 // sqliteDialect is SQLite on a file, or in memory with one connection.
 func sqliteDialect(path string, o Options) (*dialect, error) {
 	o.BusyTimeout, o.CacheKiB = positive(o.BusyTimeout, 5*time.Second), positive(o.CacheKiB, 2048)
@@ -74,9 +82,9 @@ func sqliteDialect(path string, o Options) (*dialect, error) {
 	want := pragmas(o, journal)
 	d := &dialect{
 		name: path, schema: schema, alone: true, writers: 1, readers: 4, batch: 256,
-		tables: "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name",
-		check:  []string{"PRAGMA integrity_check(20)", "SELECT 'foreign key of ' || \"table\" FROM pragma_foreign_key_check LIMIT 20"},
+		check: []string{"PRAGMA integrity_check(20)", "SELECT 'foreign key of ' || \"table\" FROM pragma_foreign_key_check LIMIT 20"},
 	}
+	d.introspection()
 	write, err := sqliteSource(file, want, path == memory)
 	if err != nil {
 		return nil, err

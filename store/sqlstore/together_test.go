@@ -29,7 +29,7 @@ func TestProcessesTogether(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			seed, d := testkit.Seed(t), e.create(t)
 			prepareTogether(t, d)
-			updates := testkit.Count(10_000, 200_000)
+			updates := testkit.Count(1_000, 10_000, 100_000)
 			dir := t.TempDir()
 			var all []*process
 			for n := range e.processes {
@@ -58,7 +58,7 @@ func TestProcessesTogether(t *testing.T) {
 				p.wait()
 			}
 			checkTogether(t, s, reports)
-			t.Logf("%s: %d processes, %s", e.name, len(all), summary(reports, heads))
+			testkit.Figure(t, "%d processes, %s", len(all), summary(reports, heads))
 		})
 	}
 }
