@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/internal/testkit"
 	"github.com/dhruva-memory/dhruva/ledger"
 	"github.com/dhruva-memory/dhruva/store/storetest"
 )
@@ -202,7 +203,7 @@ func TestEveryWriteOfEveryOperation(t *testing.T) {
 			for _, o := range writeOps {
 				tab.run(o)
 			}
-			t.Logf("%s: %d writeOps (%d rows), %d faults survived", name, len(methods(writeOps)), len(writeOps), tab.faults)
+			testkit.Figure(t, "%d operations (%d rows), %d faults survived", len(methods(writeOps)), len(writeOps), tab.faults)
 			if err := store.Close(); err != nil {
 				t.Error(err)
 			}

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"testing"
 
@@ -9,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/internal/testkit"
 	"github.com/dhruva-memory/dhruva/ledger"
-	"github.com/dhruva-memory/dhruva/store/memstore"
 )
 
 // machine drives a ledger with random acts and keeps what must never change.
@@ -240,21 +241,47 @@ func (m *machine) immutable(space dhruva.SpaceID) {
 
 // TestLedgerProperties runs random acts; after each one all invariants hold.
 func TestLedgerProperties(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		m := &machine{
-			rig: newRig(t, memstore.New()), t: rt, mounts: map[dhruva.SessionID]int{}, atMount: map[string]int{},
-			turns: map[dhruva.SessionID][]dhruva.Turn{}, saved: map[dhruva.Hash]dhruva.Checkpoint{}, heads: map[string]dhruva.Hash{},
-		}
-		m.TB, m.still = failing{t, rt}, rapid.Bool().Draw(rt, "still")
-		m.spaces = []dhruva.SpaceID{m.space("one").ID, m.space("two").ID}
-		m.sessions = []dhruva.SessionID{m.rig.session(m.spaces[0]).ID, m.rig.session("").ID}
-		act := func(fn func()) func(*rapid.T) { return func(*rapid.T) { fn() } }
-		rt.Repeat(map[string]func(*rapid.T){
-			"": act(m.holds), "open": act(m.open), "begin": act(m.begins), "begin too": act(m.begins), "land": act(m.lands), "land too": act(m.lands),
-			"mount": act(m.mount), "unmount": act(func() { m.must(second(m.l.Unmount(m.ctx(), m.session()))) }),
-			"commit": act(m.commits), "fork": act(m.forks), "attach": act(m.attaches), "capture": act(m.captures),
-			"remember": act(m.remembers), "delete": act(m.deletes),
+	for name, open := range openers {
+		t.Run(name, func(t *testing.T) {
+			if name != "memory" { // where every act costs a commit
+				checks(t, testkit.Count(3, 50, 1000))
+			}
+			store, runs := open(t), 0
+			rapid.Check(t, func(rt *rapid.T) {
+				runs++
+				(&machine{rig: newRig(t, store), t: rt}).run(t, dhruva.TenantID(fmt.Sprint("run-", runs)))
+			})
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
 		})
+	}
+}
+
+// checks sets how many runs rapid makes in this test.
+func checks(t *testing.T, n int) {
+	f := flag.Lookup("rapid.checks")
+	old := f.Value.String()
+	if err := f.Value.Set(fmt.Sprint(n)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Value.Set(old) })
+}
+
+// run is one run, in a tenant of its own.
+func (m *machine) run(t *testing.T, id dhruva.TenantID) {
+	m.owner.Tenant = id
+	m.mounts, m.atMount, m.turns = map[dhruva.SessionID]int{}, map[string]int{}, map[dhruva.SessionID][]dhruva.Turn{}
+	m.saved, m.heads = map[dhruva.Hash]dhruva.Checkpoint{}, map[string]dhruva.Hash{}
+	m.TB, m.still = failing{t, m.t}, rapid.Bool().Draw(m.t, "still")
+	m.spaces = []dhruva.SpaceID{m.space("one").ID, m.space("two").ID}
+	m.sessions = []dhruva.SessionID{m.rig.session(m.spaces[0]).ID, m.rig.session("").ID}
+	act := func(fn func()) func(*rapid.T) { return func(*rapid.T) { fn() } }
+	m.t.Repeat(map[string]func(*rapid.T){
+		"": act(m.holds), "open": act(m.open), "begin": act(m.begins), "begin too": act(m.begins), "land": act(m.lands), "land too": act(m.lands),
+		"mount": act(m.mount), "unmount": act(func() { m.must(second(m.l.Unmount(m.ctx(), m.session()))) }),
+		"commit": act(m.commits), "fork": act(m.forks), "attach": act(m.attaches), "capture": act(m.captures),
+		"remember": act(m.remembers), "delete": act(m.deletes),
 	})
 }
 
