@@ -46,6 +46,28 @@ func TestSchemasAreEmptyAndApart(t *testing.T) {
 	}
 }
 
+// TestReusedIsEmpty: of the tables that an earlier test made only the migrations
+// keep their rows.
+func TestReusedIsEmpty(t *testing.T) {
+	var first string
+	t.Run("first", func(t *testing.T) {
+		first = Reused(t)
+		c := connect(t, first)
+		if _, err := c.Exec(context.Background(), "CREATE TABLE x AS SELECT 1 AS n; CREATE TABLE migrations AS SELECT 1 AS n"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if again := Reused(t); again != first {
+		t.Fatalf("%s was not used again, %s is another", first, again)
+	}
+	if n := ask[int](t, connect(t, first), "SELECT 10 * (SELECT count(*) FROM x) + (SELECT count(*) FROM migrations)"); n != 1 {
+		t.Errorf("rows: %d", n)
+	}
+	if other := Reused(t); other == first {
+		t.Error("one schema for two")
+	}
+}
+
 // TestKillAndStart: what was committed before a crash is there after it.
 func TestKillAndStart(t *testing.T) {
 	s := Start(t, Options{Durable: true})

@@ -53,6 +53,8 @@ type Server struct {
 
 	mu   sync.Mutex
 	proc *process // nil while it is not running
+
+	free chan string // schemas that Reused may give out again
 }
 
 var shared struct {
@@ -65,11 +67,37 @@ var shared struct {
 // is started on first use and is fast rather than durable.
 func URL(t testing.TB) string {
 	t.Helper()
+	return sharedServer(t).URL(t)
+}
+
+// Reused is that of a schema on the same server in which every table but the
+// migrations is empty. An earlier test may have made the tables: to make them
+// takes far longer than to empty them. The test must have closed what it opened
+// there when it ends.
+func Reused(t testing.TB) string {
+	t.Helper()
+	at, back := Borrow(t)
+	t.Cleanup(back)
+	return at
+}
+
+// Borrow is Reused for a part of a test: back gives the schema back.
+func Borrow(t testing.TB) (at string, back func()) {
+	t.Helper()
+	at, back, err := sharedServer(t).borrow()
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	return at, back
+}
+
+func sharedServer(t testing.TB) *Server {
+	t.Helper()
 	shared.once.Do(func() { shared.server, shared.err = New(Options{}) })
 	if shared.err != nil {
 		t.Fatalf("pgtest: %v", shared.err)
 	}
-	return shared.server.URL(t)
+	return shared.server
 }
 
 // Start starts a server of the test's own, and stops it at the test's end.
@@ -99,7 +127,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, bin: bin, dir: dir, owner: who}
+	s := &Server{options: o, bin: bin, dir: dir, owner: who, free: make(chan string, maxFree)}
 	if err := s.make(); err != nil {
 		s.Close()
 		os.RemoveAll(dir)
@@ -163,9 +191,56 @@ func (s *Server) URL(t testing.TB) string {
 
 // Schema makes a new, empty schema and returns its URL.
 func (s *Server) Schema() (string, error) {
-	name := "s" + strconv.FormatInt(s.schemas.Add(1), 10)
+	name := s.next()
 	return s.url(Role, name), s.sql("CREATE SCHEMA " + name + " AUTHORIZATION " + Role)
 }
+
+// maxFree is how many schemas wait to be used again.
+const maxFree = 64
+
+func (s *Server) borrow() (at string, back func(), err error) {
+	var name string
+	select {
+	case name = <-s.free:
+		err = s.empty(name)
+	default:
+		name = s.next()
+		err = s.sql("CREATE SCHEMA " + name + " AUTHORIZATION " + Role)
+	}
+	return s.url(Role, name), func() {
+		select {
+		case s.free <- name:
+		default:
+		}
+	}, err
+}
+
+// empty deletes all rows, without looking at foreign keys.
+func (s *Server) empty(schema string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := pgx.Connect(ctx, s.Superuser())
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	rows, err := c.Query(ctx, "SELECT tablename::text FROM pg_tables WHERE schemaname = $1 AND tablename <> 'migrations'", schema)
+	if err != nil {
+		return err
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	script := "SET session_replication_role = replica;"
+	for _, table := range tables {
+		script += "DELETE FROM " + pgx.Identifier{schema, table}.Sanitize() + ";"
+	}
+	_, err = c.PgConn().Exec(ctx, script).ReadAll()
+	return err
+}
+
+func (s *Server) next() string { return "s" + strconv.FormatInt(s.schemas.Add(1), 10) }
 
 // Superuser is the URL of a role that may do everything, with no schema but
 // the public one.
