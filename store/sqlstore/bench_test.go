@@ -11,8 +11,26 @@ import (
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/internal/pgtest"
 	"github.com/dhruva-memory/dhruva/store/sqlstore"
 )
+
+// onBoth measures both engines in one run, each as it is durable.
+func onBoth(b *testing.B, run func(b *testing.B, s *sqlstore.Store)) {
+	for name, at := range map[string]func(*testing.B) string{
+		"sqlite":   func(b *testing.B) string { return filepath.Join(b.TempDir(), "dhruva.db") },
+		"postgres": func(b *testing.B) string { return pgtest.Start(b, pgtest.Options{Durable: true}).URL(b) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			s, err := sqlstore.Open(context.Background(), at(b), sqlstore.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			run(b, s)
+		})
+	}
+}
 
 // capture is what a proxied call writes at its end: two turns, the session,
 // two sources with a reference and a change each, and a receipt.
@@ -54,77 +72,95 @@ func capture(s *sqlstore.Store, scope dhruva.Scope, session dhruva.SessionID, wo
 	})
 }
 
-// BenchmarkCapture is durable captures with 32 writers; turns/s is the figure
-// of quality.md.
+// BenchmarkCapture is durable captures with 32 writers in 4 spaces; turns/s is
+// the figure of quality.md.
 func BenchmarkCapture(b *testing.B) {
-	s, err := sqlstore.Open(context.Background(), filepath.Join(b.TempDir(), "dhruva.db"), sqlstore.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	b.ResetTimer()
-	for w := range 32 {
-		wg.Go(func() {
-			scope := dhruva.SpaceScope("tenant", dhruva.SpaceID(fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a8%03d", w%4)))
-			session := dhruva.SessionID(fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a%04d", w))
-			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-				if err := capture(s, scope, session, w, int(n)); err != nil {
-					b.Error(err)
-					return
+	onBoth(b, func(b *testing.B, s *sqlstore.Store) {
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		b.ResetTimer()
+		for w := range 32 {
+			wg.Go(func() {
+				scope := dhruva.SpaceScope("tenant", dhruva.SpaceID(fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a8%03d", w%4)))
+				session := dhruva.SessionID(fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a%04d", w))
+				for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+					if err := capture(s, scope, session, w, int(n)); err != nil {
+						b.Error(err)
+						return
+					}
 				}
-			}
-		})
-	}
-	wg.Wait()
-	b.ReportMetric(2*float64(b.N)/b.Elapsed().Seconds(), "turns/s")
+			})
+		}
+		wg.Wait()
+		b.ReportMetric(2*float64(b.N)/b.Elapsed().Seconds(), "turns/s")
+	})
 }
 
 // BenchmarkCaptureAlone is one writer: a commit for each.
 func BenchmarkCaptureAlone(b *testing.B) {
-	s, err := sqlstore.Open(context.Background(), filepath.Join(b.TempDir(), "dhruva.db"), sqlstore.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	for n := 0; b.Loop(); n++ {
-		if err := capture(s, dhruva.SpaceScope("tenant", "space"), "session", 0, n); err != nil {
-			b.Fatal(err)
+	onBoth(b, func(b *testing.B, s *sqlstore.Store) {
+		for n := 0; b.Loop(); n++ {
+			if err := capture(s, dhruva.SpaceScope("tenant", "space"), "session", 0, n); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
 }
 
 // BenchmarkPointReads is what the gate does: a source, its references, a turn.
 func BenchmarkPointReads(b *testing.B) {
-	s, err := sqlstore.Open(context.Background(), filepath.Join(b.TempDir(), "dhruva.db"), sqlstore.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	scope := dhruva.SpaceScope("tenant", "space")
-	for n := range 1000 {
-		if err := capture(s, scope, "session", 0, n); err != nil {
-			b.Fatal(err)
+	onBoth(b, func(b *testing.B, s *sqlstore.Store) {
+		scope := dhruva.SpaceScope("tenant", "space")
+		for n := range 1000 {
+			if err := capture(s, scope, "session", 0, n); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for n := 0; pb.Next(); n++ {
+		b.ResetTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			for n := 0; pb.Next(); n++ {
+				if err := pointRead(s, scope, n%1000); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+}
+
+func pointRead(s *sqlstore.Store, scope dhruva.Scope, n int) error {
+	return s.View(context.Background(), scope, func(tx dhruva.Tx) error {
+		id := dhruva.SourceID(fmt.Sprintf("%04d-%08duser", 0, n))
+		if _, err := tx.Source("space", 1, id); err != nil {
+			return err
+		}
+		refs, err := tx.References("space", 1, id)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Turn(refs[0].Session, refs[0].Seq)
+		return err
+	})
+}
+
+// BenchmarkThousandTurns is a View of a whole session.
+func BenchmarkThousandTurns(b *testing.B) {
+	onBoth(b, func(b *testing.B, s *sqlstore.Store) {
+		scope := dhruva.SpaceScope("tenant", "space")
+		for n := range 500 {
+			if err := capture(s, scope, "session", 0, n); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for b.Loop() {
 			err := s.View(context.Background(), scope, func(tx dhruva.Tx) error {
-				id := dhruva.SourceID(fmt.Sprintf("%04d-%08duser", 0, n%1000))
-				if _, err := tx.Source("space", 1, id); err != nil {
-					return err
+				rows, err := tx.ListTurns(dhruva.TurnQuery{Session: "session"})
+				if err == nil && len(rows) != 1000 {
+					err = fmt.Errorf("%d turns", len(rows))
 				}
-				refs, err := tx.References("space", 1, id)
-				if err != nil {
-					return err
-				}
-				_, err = tx.Turn(refs[0].Session, refs[0].Seq)
 				return err
 			})
 			if err != nil {
-				b.Error(err)
+				b.Fatal(err)
 			}
 		}
 	})
@@ -132,14 +168,22 @@ func BenchmarkPointReads(b *testing.B) {
 
 // BenchmarkOpen is making an empty store and closing it.
 func BenchmarkOpen(b *testing.B) {
+	server := pgtest.Start(b, pgtest.Options{Durable: true})
 	dir := b.TempDir()
-	for n := 0; b.Loop(); n++ {
-		s, err := sqlstore.Open(context.Background(), filepath.Join(dir, fmt.Sprint(n)), sqlstore.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
+	for name, at := range map[string]func(n int) string{
+		"sqlite":   func(n int) string { return filepath.Join(dir, fmt.Sprint(n)) },
+		"postgres": func(int) string { return server.URL(b) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for n := 0; b.Loop(); n++ {
+				s, err := sqlstore.Open(context.Background(), at(n), sqlstore.Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
