@@ -28,6 +28,10 @@ type dialect struct {
 	// everything lifts the limit of a transaction to the rows of its tenant, for
 	// what is done to whole tables; "" where there is none.
 	everything string
+	// before is called when the store is about to be migrated, with the name of
+	// the migration, outside of its transaction; nil: nothing is to be done. kept
+	// says in an error of the migration what is left.
+	before func(migration string) (kept func(error) error, err error)
 	// lockSchema has other processes wait that are migrating, too; "" when begin
 	// does.
 	lockSchema string

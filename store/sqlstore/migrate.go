@@ -36,9 +36,22 @@ func migrate(d *dialect, c conn) error {
 
 // migrateOne applies the next migration, if there is one.
 func migrateOne(d *dialect, c conn, names []string) (more bool, err error) {
-	if done, err := applied(d, c); err == nil && len(done) == len(names) { // the usual case takes no lock
+	done, err := applied(d, c)
+	if err == nil && len(done) == len(names) { // the usual case takes no lock
 		return false, compatible(done, names)
 	}
+	kept := func(err error) error { return err }
+	if err == nil && len(done) > 0 && compatible(done, names) == nil && d.before != nil {
+		if kept, err = d.before(names[len(done)]); err != nil {
+			return false, err
+		}
+	}
+	more, err = migrateNext(d, c, names)
+	return more, kept(err)
+}
+
+// migrateNext is the transaction of a migration.
+func migrateNext(d *dialect, c conn, names []string) (more bool, err error) {
 	if err := c.begin(nil); err != nil {
 		return false, err
 	}

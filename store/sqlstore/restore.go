@@ -223,7 +223,7 @@ func (r *restore) copied(ctx context.Context, kind string, from func() (*rawFile
 			return "", nil, fmt.Errorf("%w: the backup changed while it was read: %s", dhruva.ErrInvalid, diff[0])
 		}
 	}
-	s, err := Open(ctx, name, Options{})
+	s, err := Open(ctx, name, Options{passing: true})
 	if err != nil {
 		return "", nil, err
 	}

@@ -17,7 +17,7 @@ type object struct{ kind, name, sql string }
 // objects are those of the main database that migrations make, tables first.
 func objects(c querier) ([]object, error) {
 	r, err := c.query(`SELECT type, name, sql FROM main.sqlite_schema
-		WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' 
+		WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\'
 			AND NOT (type = 'table' AND name IN ('migrations', 'backup_manifest')) ORDER BY type DESC, name`)
 	if err != nil {
 		return nil, err

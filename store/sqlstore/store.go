@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 	"math"
 	"sync"
 	"time"
@@ -42,6 +43,11 @@ type Options struct {
 	BusyTimeout time.Duration
 	// CacheKiB is SQLite's page cache of each connection. 0 means 2,048.
 	CacheKiB int
+	// Log is told when the schema of a store is brought up to date; nil: nobody.
+	Log *slog.Logger
+	// passing: the store is a copy that is used once, and has no snapshot made
+	// before it is brought up to date.
+	passing bool
 }
 
 const defaultTimeout = 30 * time.Second
@@ -101,6 +107,7 @@ func Open(ctx context.Context, at string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open: %w", err)
 	}
+	d.before = beforeMigration(ctx, d, at, o)
 	s, err := open(ctx, d, o)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open %s: %w", d.name, err)
