@@ -130,14 +130,43 @@ func (l *Ledger) moveSources(tx dhruva.Tx, p dhruva.Principal, s dhruva.Session,
 		return err
 	}
 	for _, t := range turns {
-		ids, err := tx.SourcesOfTurn(from, m.from.Generation, t.Session, t.Seq)
+		err := m.each(t.Session, t.Seq, func(old dhruva.Source) error { return m.source(t, old) })
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			if err := m.source(t, id); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// takeSources takes away the sources of the next turns of a session that is read
+// nowhere any more.
+func takeSources(tx dhruva.Tx, id dhruva.SessionID, from dhruva.SpaceID, after, through int64, now time.Time) (err error) {
+	m := moving{tx: tx, now: now}
+	if m.from, err = tx.Epoch(from); err != nil {
+		return err
+	}
+	for seq := after + 1; seq <= min(after+maxAttach, through); seq++ {
+		err := m.each(id, seq, func(old dhruva.Source) error { return m.leave(id, seq, old) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls fn for the old sources of a turn.
+func (m moving) each(id dhruva.SessionID, seq int64, fn func(dhruva.Source) error) error {
+	ids, err := m.tx.SourcesOfTurn(m.from.Space, m.from.Generation, id, seq)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		old, err := m.tx.Source(m.from.Space, m.from.Generation, id)
+		if err != nil {
+			return err
+		}
+		if err := fn(old); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -145,22 +174,22 @@ func (l *Ledger) moveSources(tx dhruva.Tx, p dhruva.Principal, s dhruva.Session,
 
 // source moves what a turn says. A turn without a source (trivial, purged) has
 // none in its new space either.
-func (m moving) source(t dhruva.Turn, id dhruva.SourceID) error {
-	old, err := m.tx.Source(m.from.Space, m.from.Generation, id)
-	if err != nil {
-		return err
-	}
-	place := dhruva.Reference{Session: t.Session, Seq: t.Seq}
+func (m moving) source(t dhruva.Turn, old dhruva.Source) error {
 	if !t.Redacted {
-		_, _, err = m.ledger.capture(m.tx, m.principal, said{
+		_, _, err := m.ledger.capture(m.tx, m.principal, said{
 			space: m.to.Space, generation: m.to.Generation, role: t.Role, class: old.Class, text: t.Content,
-			event: old.EventTime, now: m.now, ref: place,
+			event: old.EventTime, now: m.now, ref: dhruva.Reference{Session: t.Session, Seq: t.Seq},
 		})
 		if err != nil {
 			return err
 		}
 	}
-	place.Space, place.Generation, place.Source = m.from.Space, m.from.Generation, id
+	return m.leave(t.Session, t.Seq, old)
+}
+
+// leave takes away what a turn says of a source.
+func (m moving) leave(id dhruva.SessionID, seq int64, old dhruva.Source) error {
+	place := dhruva.Reference{Space: old.Space, Generation: old.Generation, Source: old.ID, Session: id, Seq: seq}
 	if err := m.tx.DropReference(place); err != nil {
 		return err
 	}

@@ -16,7 +16,8 @@ import (
 const compactRows = 900
 
 // PutCursor says how far a node has followed the feed of a space. It never goes
-// back. A space that is gone takes none.
+// back. A number that the feed does not reach back to is ErrCompacted, one beyond
+// its head ErrInvalid; a space that is gone takes none.
 func (l *Ledger) PutCursor(ctx context.Context, s dhruva.Scope, node dhruva.NodeID, seq int64) error {
 	if s.Level() != dhruva.LevelSpace || seq < 0 {
 		return wrap("put cursor", fmt.Errorf("%w: cursor %d of %s", dhruva.ErrInvalid, seq, s))
@@ -36,8 +37,25 @@ func (l *Ledger) PutCursor(ctx context.Context, s dhruva.Scope, node dhruva.Node
 				c.Seq = max(c.Seq, old.Seq)
 			}
 		}
+		if err := within(tx, c); err != nil {
+			return err
+		}
 		return tx.PutCursor(c)
 	}))
+}
+
+// within: a cursor stands in the feed that is kept.
+func within(tx dhruva.Tx, c dhruva.Cursor) error {
+	e, err := tx.Epoch(c.Space)
+	switch {
+	case err != nil:
+		return err
+	case c.Seq > e.Head:
+		return fmt.Errorf("%w: cursor %d, the head is %d", dhruva.ErrInvalid, c.Seq, e.Head)
+	case c.Seq < e.Tail:
+		return fmt.Errorf("%w: cursor %d, the feed begins after %d", dhruva.ErrCompacted, c.Seq, e.Tail)
+	}
+	return nil
 }
 
 // DropCursor says that a node follows a space no more.

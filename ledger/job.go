@@ -71,7 +71,7 @@ func (l *Ledger) ClaimJobs(ctx context.Context, t dhruva.TenantID, owner dhruva.
 
 // admit decides whether a claimed job is to be done.
 func (l *Ledger) admit(tx dhruva.Tx, j dhruva.Job, attempts int) (bool, error) {
-	if moot, err := mootJob(tx, j); err != nil || moot {
+	if moot, err := mootJob(tx, j); err != nil || moot && j.Kind != JobAttach { // which has something to put away
 		return false, firstOf(err, tx.DropJob(j.ID))
 	}
 	if j.Attempts <= attempts {

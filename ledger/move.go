@@ -13,7 +13,8 @@ import (
 
 // JobAttach moves the rest of a long session's sources (Attach). The job is of
 // the space that the session was attached to; whoever claims it calls
-// FinishAttach.
+// FinishAttach. It is claimed also when that space was cleared or deleted: then
+// the rest is taken away where it was.
 const JobAttach = "attach"
 
 // move is a JobAttach's payload: the sources of the session's turns in the space
@@ -77,8 +78,8 @@ func (l *Ledger) driveMove(ctx context.Context, j dhruva.Job) error {
 
 // FinishAttach does a claimed JobAttach to its end. Each step is one Update that
 // moves the next turns' sources and says so in the job, so that it may be ended
-// anywhere and claimed again. A session that was deleted has nothing to move; one
-// that was attached elsewhere meanwhile gets its sources there.
+// anywhere and claimed again. A session that was attached elsewhere meanwhile gets
+// them there; when it was deleted, or its space cleared or deleted, they go.
 func (l *Ledger) FinishAttach(ctx context.Context, j dhruva.Job) error {
 	for done := false; !done; {
 		var err error
@@ -124,14 +125,12 @@ func (l *Ledger) moveStep(ctx context.Context, j dhruva.Job) (done bool, err err
 	return done, err
 }
 
-// whereabouts is the space of a live session, "" when there is none.
+// whereabouts is the space of a session, "" when there is none.
 func (l *Ledger) whereabouts(ctx context.Context, t dhruva.TenantID, id dhruva.SessionID) (at dhruva.SpaceID, err error) {
 	err = l.Store.View(ctx, dhruva.TenantScope(t), func(tx dhruva.Tx) error {
 		at = ""
 		s, err := tx.Session(id)
-		if err == nil && s.DeletedAt.IsZero() {
-			at = s.Space
-		}
+		at = s.Space
 		return ignoreMissing(err)
 	})
 	return at, err
@@ -140,29 +139,42 @@ func (l *Ledger) whereabouts(ctx context.Context, t dhruva.TenantID, id dhruva.S
 // step moves the next sources to where the session is, and says in the job how
 // far it came; true when nothing is left.
 func (l *Ledger) step(tx dhruva.Tx, row *dhruva.Job, at dhruva.SpaceID, now time.Time) (bool, error) {
-	if moot, err := mootJob(tx, *row); err != nil || moot {
-		return false, firstOf(err, fmt.Errorf("%w: the space was deleted or cleared since the session was attached", dhruva.ErrFenced))
-	}
 	m, err := moveOf(*row)
 	if err != nil {
 		return false, err
 	}
-	s, err := tx.Session(m.Session)
+	s, read, err := readAt(tx, *row, m.Session)
 	switch {
-	case errors.Is(err, dhruva.ErrNotFound) || err == nil && (!s.DeletedAt.IsZero() || s.Space == m.From):
-		return at == "" || s.Space == at, nil
 	case err != nil:
 		return false, err
-	case s.Space != at:
+	case read && s.Space == m.From: // it came back, where the rest still is
+		return true, nil
+	case read && s.Space != at:
 		return false, fmt.Errorf("%w: the session was attached elsewhere meanwhile", dhruva.ErrConflict)
-	}
-	s.LastSeq = m.Through
-	if err := l.moveSources(tx, dhruva.Principal{Tenant: row.Tenant}, s, m.From, m.After, now); err != nil {
-		return false, err
+	case read:
+		s.LastSeq = m.Through
+		err = l.moveSources(tx, dhruva.Principal{Tenant: row.Tenant}, s, m.From, m.After, now)
+	default:
+		err = takeSources(tx, m.Session, m.From, m.After, m.Through, now)
 	}
 	m.After = min(m.After+maxAttach, m.Through)
 	row.Payload = m.String()
-	return m.After == m.Through, nil
+	return m.After == m.Through, err
+}
+
+// readAt is the session of a move; false when it is not read any more where it
+// is: it was deleted, or its space was, or the space of the move was cleared.
+func readAt(tx dhruva.Tx, row dhruva.Job, id dhruva.SessionID) (dhruva.Session, bool, error) {
+	s, err := tx.Session(id)
+	if err != nil || !s.DeletedAt.IsZero() {
+		return s, false, ignoreMissing(err)
+	}
+	sp, err := tx.Space(s.Space)
+	if err != nil || !sp.DeletedAt.IsZero() {
+		return s, false, ignoreMissing(err)
+	}
+	e, err := tx.Epoch(s.Space)
+	return s, s.Space != row.Space || e.Generation == row.Generation, err
 }
 
 // resumeMoves does what is left of earlier moves of a session into its space,

@@ -142,7 +142,9 @@ func (r *runner) putCursors(ctx context.Context, put map[dhruva.Scope]int64) {
 		}
 		err := r.Ledger.PutCursor(ctx, p.Scope, r.node.ID, p.Seq)
 		switch {
-		case errors.Is(err, dhruva.ErrNotFound): // deleted: the engine notices when it follows it next
+		case errors.Is(err, dhruva.ErrNotFound), errors.Is(err, dhruva.ErrCompacted):
+			// The space was deleted, or the feed left the index behind: the engine
+			// notices when it follows it next.
 		case !r.failed(ctx, "a cursor could not be put", err):
 			put[p.Scope] = p.Seq
 		}
