@@ -61,6 +61,10 @@ func (t *tx) PlaceLeaf(id dhruva.LeafID, seq int64) error {
 	if err := t.allow("leaf", t.reach.Whole, 1); err != nil {
 		return err
 	}
+	if !findable([]any{string(id)}) {
+		_, err := absent[dhruva.Leaf]("leaf")
+		return err
+	}
 	n, err := t.exec("put leaf", placeLeaf, seq, string(t.reach.Tenant), string(id))
 	if err != nil || n > 0 {
 		return err

@@ -1,48 +1,33 @@
 package sqlstore_test
 
 import (
-	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/internal/pgtest"
+	"github.com/dhruva-memory/dhruva/internal/testkit"
 	"github.com/dhruva-memory/dhruva/store/memstore"
 	"github.com/dhruva-memory/dhruva/store/sqlstore"
 	"github.com/dhruva-memory/dhruva/store/storetest"
 )
 
-// beside opens a store next to the executable specification.
-func beside(t *testing.T, path string) (dhruva.Store, dhruva.Store, func()) {
-	s, err := sqlstore.Open(context.Background(), path, sqlstore.Options{})
-	if err != nil {
-		t.Fatal(err)
+// engineStores are empty stores of every engine, after the executable
+// specification.
+func engineStores(t *testing.T) []dhruva.Store {
+	none := sqlstore.Options{}
+	return []dhruva.Store{memstore.New(), open(t, ":memory:", none), open(t, filepath.Join(t.TempDir(), "dhruva.db"), none), open(t, pgtest.URL(t), none)}
+}
+
+// TestSameAsMemstore shrinks what it finds.
+func TestSameAsMemstore(t *testing.T) { storetest.Same(t, engineStores) }
+
+// TestDifferential compares the engines over many operations.
+func TestDifferential(t *testing.T) {
+	seed := testkit.Seed(t)
+	done := storetest.Campaign(t, testkit.Count(2_000, 20_000, 1_000_000), seed, engineStores)
+	if t.Failed() {
+		return
 	}
-	return memstore.New(), s, func() { s.Close() }
-}
-
-func TestSameAsMemstoreInMemory(t *testing.T) {
-	storetest.Same(t, func() (dhruva.Store, dhruva.Store, func()) { return beside(t, ":memory:") })
-}
-
-func TestSameAsMemstoreOnFile(t *testing.T) {
-	storetest.Same(t, func() (dhruva.Store, dhruva.Store, func()) {
-		dir, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return beside(t, filepath.Join(dir, "dhruva.db"))
-	})
-}
-
-func TestSameAsMemstoreOnPostgres(t *testing.T) {
-	storetest.Same(t, func() (dhruva.Store, dhruva.Store, func()) {
-		at, back := pgtest.Borrow(t)
-		measure, tested, done := beside(t, at)
-		return measure, tested, func() {
-			done()
-			back()
-		}
-	})
+	testkit.Figure(t, "%d operations on memstore, SQLite (memory, file) and Postgres compared from seed %d", done, seed)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -78,7 +79,13 @@ type checker struct {
 	buried map[int64]map[dhruva.SourceID]bool
 }
 
+// found says errors by their kind, so that two stores say the same.
 func (c *checker) found(format string, args ...any) error {
+	for n, a := range args {
+		if err, ok := a.(error); ok {
+			args[n] = class(err)
+		}
+	}
 	err := fmt.Errorf("%s: "+format, append([]any{c.scope}, args...)...)
 	if len(c.findings) < maxFindings {
 		c.findings = append(c.findings, err)
@@ -225,7 +232,7 @@ func (c *checker) checkpoints() {
 		return c.tx.ListCheckpoints(dhruva.CheckpointQuery{Space: c.scope.Space(), Page: p})
 	}) {
 		if err := dhruva.VerifyCheckpoint(&row); err != nil {
-			c.found("%v", err)
+			c.found("%s", err.Error())
 		}
 		for _, p := range row.Parents {
 			if _, err := c.tx.Checkpoint(p); err != nil {
@@ -288,39 +295,33 @@ func (c *checker) source(row dhruva.Source) {
 	refs, err := c.tx.References(row.Space, row.Generation, row.ID)
 	c.ok(err, "references")
 	for _, r := range refs {
-		if err := c.reference(r); err != nil {
-			c.found("source %s: %v", row.ID, err)
-		}
+		c.reference(row, r)
 	}
 }
 
 // reference: its place exists, and leads back.
-func (c *checker) reference(r dhruva.Reference) error {
+func (c *checker) reference(row dhruva.Source, r dhruva.Reference) {
 	if r.Session == "" {
-		row, err := c.tx.Checkpoint(r.Checkpoint)
-		if err != nil {
-			return fmt.Errorf("refers to checkpoint %s: %w", r.Checkpoint.Short(), err)
-		}
-		for _, i := range row.Items {
-			if i.ID == r.Item {
-				return nil
-			}
-		}
-		return fmt.Errorf("refers to checkpoint %s, item %q: none", r.Checkpoint.Short(), r.Item)
+		c.item(row, r)
+		return
 	}
 	if _, err := c.tx.Turn(r.Session, r.Seq); err != nil {
-		return fmt.Errorf("refers to session %s, turn %d: %w", r.Session, r.Seq, err)
+		c.found("source %s: refers to session %s, turn %d: %v", row.ID, r.Session, r.Seq, err)
+		return
 	}
 	ids, err := c.tx.SourcesOfTurn(r.Space, r.Generation, r.Session, r.Seq)
+	if c.ok(err, "sources of turn") && !slices.Contains(ids, r.Source) {
+		c.broke("source %s: refers to session %s, turn %d, which does not lead back", row.ID, r.Session, r.Seq)
+	}
+}
+
+func (c *checker) item(row dhruva.Source, r dhruva.Reference) {
+	checkpoint, err := c.tx.Checkpoint(r.Checkpoint)
 	if err != nil {
-		return err
+		c.found("source %s: refers to checkpoint %s: %v", row.ID, r.Checkpoint.Short(), err)
+	} else if !slices.ContainsFunc(checkpoint.Items, func(i dhruva.Item) bool { return i.ID == r.Item }) {
+		c.found("source %s: refers to checkpoint %s, item %q: none", row.ID, r.Checkpoint.Short(), r.Item)
 	}
-	for _, id := range ids {
-		if id == r.Source {
-			return nil
-		}
-	}
-	return fmt.Errorf("refers to session %s, turn %d, which does not lead back", r.Session, r.Seq)
 }
 
 // feed is read outside the view, so it may be longer than the head read there,
