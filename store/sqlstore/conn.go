@@ -17,6 +17,9 @@ type conn interface {
 	// next one that is waited for; its failure is then that one's, or comes at
 	// the end.
 	send(query string, args ...any) error
+	// race is send of a write that breaks a constraint only when another
+	// transaction was there first: then everything runs again.
+	race(query string, args ...any) error
 	// query runs a statement that gives rows. They are read to their end, or
 	// closed, before anything else.
 	query(query string, args ...any) (rows, error)

@@ -225,11 +225,21 @@ const (
 	ranBadly                // it was answered, and the others are to be run again
 )
 
+// truth is why an update failed: that it is to run again counts more than what
+// its fn said.
+func truth(err, settled error) error {
+	if err == nil || isAgain(settled) && err != errAborted {
+		return settled
+	}
+	return err
+}
+
 // under gives the update its turn on the connection, under a savepoint.
 func (l *lane) under(c conn, u *update, careful bool) verdict {
 	c.bound(u.ctx)
 	c.savepoint()
 	t := newTx(u.ctx, l.s.d, c, u.scopes)
+	t.careful = t.careful || careful
 	if u.ctx.Err() != nil {
 		u.refuse(context.Cause(u.ctx))
 		return ranNot
@@ -245,8 +255,8 @@ func (l *lane) under(c conn, u *update, careful bool) verdict {
 	if err == nil {
 		err = c.release()
 	}
-	if err == nil && careful {
-		err = c.settle()
+	if settled := err == nil && !careful; !settled && !c.lost() { // what a failing fn saw must be true, too
+		err = truth(err, c.settle())
 	}
 	switch {
 	case err == nil:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -100,8 +101,10 @@ func (c *pgConn) refused(m *pgproto3.ErrorResponse) error {
 		return c.lose(err)
 	}
 	c.answered = true
-	if part := c.sent[0].part; part != 0 && part != c.part && !isAgain(err) {
-		err = &again{err} // its turn is over: everybody runs again
+	lost := c.sent[0].kind == sentRace && strings.HasPrefix(m.Code, "23")
+	over := c.sent[0].part != 0 && c.sent[0].part != c.part // its turn is over
+	if (lost || over) && !isAgain(err) {
+		err = &again{err}
 	}
 	c.failed = err
 	for len(c.sent) > 0 && c.sent[0].kind != sentSync {

@@ -75,6 +75,7 @@ type pgSent struct {
 const (
 	sentStatement = iota
 	sentSavepoint
+	sentRace
 	sentCommit
 	sentSync
 )
@@ -259,7 +260,7 @@ func (c *pgConn) usable() error {
 }
 
 func (c *pgConn) exec(query string, args ...any) (int64, error) {
-	if err := c.write(query, args...); err != nil {
+	if err := c.write(sentStatement, query, args...); err != nil {
 		return 0, err
 	}
 	if err := c.flush(); err != nil {
@@ -277,8 +278,11 @@ const (
 	maxPgBuffered = 64 << 10
 )
 
-func (c *pgConn) send(query string, args ...any) error {
-	if err := c.write(query, args...); err != nil {
+func (c *pgConn) send(query string, args ...any) error { return c.later(sentStatement, query, args...) }
+func (c *pgConn) race(query string, args ...any) error { return c.later(sentRace, query, args...) }
+
+func (c *pgConn) later(kind byte, query string, args ...any) error {
+	if err := c.write(kind, query, args...); err != nil {
 		return err
 	}
 	if len(c.sent) >= maxPgSent || c.buffered >= maxPgBuffered {
@@ -289,7 +293,7 @@ func (c *pgConn) send(query string, args ...any) error {
 
 // write puts a statement behind the savepoint that it needs; ask puts one that
 // needs none.
-func (c *pgConn) write(query string, args ...any) error {
+func (c *pgConn) write(kind byte, query string, args ...any) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
@@ -297,14 +301,14 @@ func (c *pgConn) write(query string, args ...any) error {
 		c.wanted, c.made = false, true
 		c.put(sentSavepoint, "SAVEPOINT fn")
 	}
-	return c.put(sentStatement, query, args...)
+	return c.put(kind, query, args...)
 }
 
-func (c *pgConn) ask(query string, args ...any) error {
+func (c *pgConn) ask(kind byte, query string, args ...any) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	return c.put(sentStatement, query, args...)
+	return c.put(kind, query, args...)
 }
 
 func (c *pgConn) query(query string, args ...any) (rows, error) {
@@ -312,7 +316,7 @@ func (c *pgConn) query(query string, args ...any) (rows, error) {
 	if strings.HasPrefix(query, "SELECT") {
 		put = c.ask
 	}
-	if err := put(query, args...); err != nil {
+	if err := put(sentStatement, query, args...); err != nil {
 		return nil, err
 	}
 	if err := c.flush(); err != nil {

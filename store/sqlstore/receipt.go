@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strings"
 
@@ -15,7 +16,8 @@ const (
 	upsertReceipt  = `INSERT INTO receipts (tenant, id, space, session, kind, state, created_at, doc) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (tenant, id) DO UPDATE SET space = excluded.space, session = excluded.session, kind = excluded.kind,
 		state = excluded.state, created_at = excluded.created_at, doc = excluded.doc`
-	newestReceipts = ` AND (CAST($4 AS TEXT) = '' OR kind = $4) AND id < $5
+	upsertReceiptHere = upsertReceipt + " WHERE receipts.space = excluded.space"
+	newestReceipts    = ` AND (CAST($4 AS TEXT) = '' OR kind = $4) AND id < $5
 		AND (CAST($6 AS TEXT) = '' OR state = $6) AND created_at < $7 ORDER BY id DESC LIMIT $8`
 	receiptsOfAll     = selectReceipts + " AND CAST($2 AS TEXT) = '' AND CAST($3 AS TEXT) = ''" + newestReceipts
 	receiptsOfSpace   = selectReceipts + " AND space = $2 AND CAST($3 AS TEXT) = ''" + newestReceipts
@@ -40,13 +42,15 @@ func (t *tx) Receipt(id dhruva.ReceiptID) (dhruva.Receipt, error) {
 	return row, err
 }
 
-// PutReceipt needs the place of the receipt that it replaces, too.
+// PutReceipt needs the place of the receipt that it replaces, too: with one
+// space only one in the same place is replaced.
 func (t *tx) PutReceipt(row dhruva.Receipt) error {
 	if err := row.Validate(); err != nil {
 		return invalid("receipt", err)
 	}
+	here := !t.reach.Whole && len(t.reach.Within) == 1
 	covered := !t.dead && t.reach.Covers(row.Tenant, row.Space)
-	if covered && !t.reach.Whole {
+	if covered && !t.reach.Whole && !here {
 		old, err := collect(t, "receipt", scanSpaceID, receiptSpace, string(t.reach.Tenant), string(row.ID))
 		if err != nil {
 			return err
@@ -57,8 +61,14 @@ func (t *tx) PutReceipt(row dhruva.Receipt) error {
 		return err
 	}
 	row = row.Canonical()
-	err := t.send("put receipt", upsertReceipt, string(row.Tenant), string(row.ID), string(row.Space), string(row.Session), row.Kind,
-		row.State, row.CreatedAt.UnixMicro(), asJSON(row))
+	args := []any{string(row.Tenant), string(row.ID), string(row.Space), string(row.Session), row.Kind, row.State, row.CreatedAt.UnixMicro(), asJSON(row)}
+	if !here {
+		return t.send("put receipt", upsertReceipt, args...)
+	}
+	n, err := t.exec("put receipt", upsertReceiptHere, args...)
+	if err == nil && n == 0 {
+		return fmt.Errorf("sqlstore: put receipt: %w", dhruva.ErrDenied)
+	}
 	return err
 }
 

@@ -50,6 +50,9 @@ func scanSession(r scanner) (row dhruva.Session, err error) {
 
 func (t *tx) Session(id dhruva.SessionID) (dhruva.Session, error) {
 	row, err := one(t, "session", scanSession, selectSession, string(t.reach.Tenant), string(id))
+	if err == nil {
+		t.homes[id], t.last[id] = row.Space, row.LastSeq
+	}
 	if err == nil && !t.reach.Holds(row.Space) {
 		return absent[dhruva.Session]("session")
 	}

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -23,16 +22,6 @@ const (
 		ON CONFLICT (tenant, id) DO UPDATE SET name = excluded.name, description = excluded.description,
 		project_root = excluded.project_root, owner = excluded.owner, home = excluded.home,
 		created_at = excluded.created_at, updated_at = excluded.updated_at, deleted_at = excluded.deleted_at`
-
-	selectEpoch = "SELECT space, generation, fence, acl_version, head, tail FROM epochs WHERE tenant = $1 AND space = $2"
-	upsertEpoch = `INSERT INTO epochs (tenant, space, generation, fence, acl_version, head, tail) VALUES ($1, $2, $3, $4, $5, 0, 0)
-		ON CONFLICT (tenant, space) DO UPDATE SET generation = excluded.generation, fence = excluded.fence,
-		acl_version = excluded.acl_version`
-	raiseHead = `INSERT INTO epochs (tenant, space, generation, fence, acl_version, head, tail) VALUES ($1, $2, 1, 0, 0, 1, 0)
-		ON CONFLICT (tenant, space) DO UPDATE SET head = epochs.head + 1 RETURNING head`
-	insertChange  = "INSERT INTO changes (tenant, space, seq, kind, ref, at) VALUES ($1, $2, $3, $4, $5, $6)"
-	deleteChanges = "DELETE FROM changes WHERE tenant = $1 AND space = $2 AND seq <= $3"
-	raiseTail     = "UPDATE epochs SET tail = $1 WHERE tenant = $2 AND space = $3"
 )
 
 // reachesTenant: tenant rows are reached by System, and one's own by a Tenant
@@ -130,72 +119,5 @@ func (t *tx) PutSpace(row dhruva.Space) error {
 	err := t.send("put space", upsertSpace, string(row.Tenant), string(row.ID), row.Name, row.Description,
 		row.ProjectRoot, string(row.Owner), flag(row.Home), row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(),
 		optional(row.DeletedAt))
-	return err
-}
-
-func scanEpoch(r scanner) (row dhruva.Epoch, err error) {
-	return row, r.Scan(&row.Space, &row.Generation, &row.Fence, &row.ACLVersion, &row.Head, &row.Tail)
-}
-
-func (t *tx) Epoch(id dhruva.SpaceID) (dhruva.Epoch, error) {
-	if !t.reach.Holds(id) {
-		return absent[dhruva.Epoch]("epoch")
-	}
-	rows, err := collect(t, "epoch", scanEpoch, selectEpoch, string(t.reach.Tenant), string(id))
-	if err != nil || len(rows) == 1 {
-		return append(rows, dhruva.Epoch{})[0], err
-	}
-	return dhruva.Epoch{Space: id, Generation: 1}, nil
-}
-
-func (t *tx) PutEpoch(row dhruva.Epoch) error {
-	if err := row.Validate(); err != nil {
-		return invalid("epoch", err)
-	}
-	if err := t.allow("epoch", t.reach.Holds(row.Space), 1); err != nil {
-		return err
-	}
-	err := t.send("put epoch", upsertEpoch, string(t.reach.Tenant), string(row.Space), row.Generation, row.Fence, row.ACLVersion)
-	return err
-}
-
-func (t *tx) AppendChange(id dhruva.SpaceID, c dhruva.Change) (int64, error) {
-	if err := cmp.Or(c.Validate(), dhruva.Epoch{Space: id}.Validate()); err != nil {
-		return 0, invalid("change", err)
-	}
-	if err := t.allow("change", t.reach.Holds(id), 1); err != nil {
-		return 0, err
-	}
-	seq, err := one(t, "put change", func(r scanner) (n int64, err error) { return n, r.Scan(&n) },
-		raiseHead, string(t.reach.Tenant), string(id))
-	if err != nil {
-		return 0, err
-	}
-	err = t.send("put change", insertChange, string(t.reach.Tenant), string(id), seq, string(c.Kind), c.Ref, c.At.UnixMicro())
-	return seq, err
-}
-
-// CompactChanges counts the changes that go.
-func (t *tx) CompactChanges(id dhruva.SpaceID, through int64) error {
-	if err := t.allow("change", t.reach.Holds(id), 0); err != nil {
-		return err
-	}
-	e, err := t.Epoch(id)
-	if err != nil {
-		return err
-	}
-	if through > e.Head {
-		return invalid("change", fmt.Errorf("%w: change %d is beyond the head %d", dhruva.ErrInvalid, through, e.Head))
-	}
-	if through <= e.Tail {
-		return nil
-	}
-	if err := t.allow("change", true, int(through-e.Tail)); err != nil {
-		return err
-	}
-	if err := t.drop("changes", deleteChanges, string(t.reach.Tenant), string(id), through); err != nil {
-		return err
-	}
-	err = t.send("put epoch", raiseTail, through, string(t.reach.Tenant), string(id))
 	return err
 }

@@ -108,6 +108,8 @@ func (c *sqliteConn) send(query string, args ...any) error {
 	return err
 }
 
+func (c *sqliteConn) race(query string, args ...any) error { return c.send(query, args...) }
+
 func (c *sqliteConn) query(query string, args ...any) (rows, error) {
 	if !strings.HasPrefix(query, "SELECT") {
 		if err := c.writing(); err != nil {

@@ -22,8 +22,10 @@ const (
 	selectTurn   = selectStrays + turnsOf + " AND seq = $3"
 	oldestStrays = selectStrays + oldestFirst
 	newestStrays = selectStrays + newestFirst
-	insertTurn   = "INSERT INTO turns (" + turnColumns + `, interim, truncated, backfill, redacted, space, tenant, session)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING`
+	// A turn behind its session's last one is taken to be new, and not waited for.
+	insertNewTurn = "INSERT INTO turns (" + turnColumns + `, interim, truncated, backfill, redacted, space, tenant, session)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
+	insertTurn = insertNewTurn + " ON CONFLICT DO NOTHING"
 	redactTurn = "UPDATE turns SET content = '', redacted = 1 WHERE tenant = $1 AND session = $2 AND seq = $3"
 )
 
@@ -101,9 +103,14 @@ func (t *tx) AppendTurn(row dhruva.Turn) error {
 	if err := t.allow("turn", covered, 1); err != nil {
 		return err
 	}
-	n, err := t.exec("put turn", insertTurn, row.Seq, string(row.ID), row.Parent, row.BeganAfter, string(row.Role), row.Speaker,
+	args := []any{row.Seq, string(row.ID), row.Parent, row.BeganAfter, string(row.Role), row.Speaker,
 		row.Content, row.Provider, row.Model, row.CreatedAt.UnixMicro(), flag(row.Interim), flag(row.Truncated), flag(row.Backfill),
-		flag(row.Redacted), string(row.Space), string(row.Tenant), string(row.Session))
+		flag(row.Redacted), string(row.Space), string(row.Tenant), string(row.Session)}
+	if last, known := t.last[row.Session]; known && row.Seq > last && !t.careful {
+		t.last[row.Session] = row.Seq
+		return t.race("put turn", insertNewTurn, args...)
+	}
+	n, err := t.exec("put turn", insertTurn, args...)
 	if err == nil && n == 0 {
 		return conflict("turn")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -19,15 +20,23 @@ type tx struct {
 	dead     bool
 	wrote    bool
 	written  int
+	// careful: nothing is guessed, since a guess was wrong before, or would save
+	// nothing.
+	careful bool
 	// spoiled is why the update cannot be kept whatever fn returns.
 	spoiled error
 	// homes are the spaces of the sessions met in this transaction. In an
 	// update nobody else can move them; a view sees one snapshot.
 	homes map[dhruva.SessionID]dhruva.SpaceID
+	// last are the numbers of the last turns of sessions, as their rows say.
+	last map[dhruva.SessionID]int64
+	// feeds are the feeds that were read, and how far they have come here.
+	feeds map[dhruva.SpaceID]*feed
 }
 
 func newTx(ctx context.Context, d *dialect, c conn, scopes []dhruva.Scope) *tx {
-	return &tx{reach: dhruva.ReachOf(scopes), ctx: ctx, d: d, c: c, homes: map[dhruva.SessionID]dhruva.SpaceID{}}
+	return &tx{reach: dhruva.ReachOf(scopes), ctx: ctx, d: d, c: c, careful: d.alone, homes: map[dhruva.SessionID]dhruva.SpaceID{},
+		last: map[dhruva.SessionID]int64{}, feeds: map[dhruva.SpaceID]*feed{}}
 }
 
 // end makes a Tx that fn kept useless: it reaches nothing.
@@ -72,7 +81,7 @@ func (t *tx) allow(what string, covered bool, n int) error {
 
 // exec runs a statement and says how many rows it touched.
 func (t *tx) exec(what, query string, args ...any) (int64, error) {
-	if err := t.usable(what); err != nil {
+	if err := t.usable(what); err != nil || misses(query, args) {
 		return 0, err
 	}
 	n, err := t.c.exec(query, args...)
@@ -81,17 +90,22 @@ func (t *tx) exec(what, query string, args ...any) (int64, error) {
 
 // send is exec of a write whose result nobody needs. It may fail later.
 func (t *tx) send(what, query string, args ...any) error {
-	if err := t.usable(what); err != nil {
+	if err := t.usable(what); err != nil || misses(query, args) {
 		return err
 	}
 	return t.spoil(what, t.c.send(query, args...))
 }
 
+// race is send of a write that another transaction may be the first to make.
+func (t *tx) race(what, query string, args ...any) error {
+	if err := t.usable(what); err != nil {
+		return err
+	}
+	return t.spoil(what, t.c.race(query, args...))
+}
+
 // drop deletes rows by key; those that are absent are no matter.
 func (t *tx) drop(what, query string, args ...any) error {
-	if !findable(args) {
-		return nil
-	}
 	return t.send("drop "+what, query, args...)
 }
 
@@ -104,6 +118,11 @@ func findable(args []any) bool {
 		}
 	}
 	return true
+}
+
+// misses: a change of rows that exist finds none.
+func misses(query string, args []any) bool {
+	return !strings.HasPrefix(query, "INSERT") && !findable(args)
 }
 
 // one reads a row, or ErrNotFound.

@@ -89,6 +89,9 @@ func (u *update) run(t *tx, fn func(dhruva.Tx) error) bool {
 		}
 	}()
 	result := fn(t)
+	if result == nil && t.spoiled == nil {
+		t.raiseHeads()
+	}
 	if t.spoiled != nil && (result == nil || isAgain(t.spoiled)) {
 		result = t.spoiled
 	}
