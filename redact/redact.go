@@ -1,0 +1,135 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Redactor replaces secrets. The zero value is ready for use.
+type Redactor struct {
+	once sync.Once
+	set  *set
+}
+
+// New returns a redactor. It costs nothing until the first text.
+func New() *Redactor { return &Redactor{} }
+
+// Finding counts the secrets of one kind.
+type Finding struct {
+	// Kind is the name in the placeholder, such as "aws-access-token".
+	Kind  string
+	Count int
+}
+
+// Total is how many secrets were found.
+func Total(found []Finding) (n int) {
+	for _, f := range found {
+		n += f.Count
+	}
+	return n
+}
+
+// KindUnscanned stands for a text that was too costly to look through.
+const KindUnscanned = "unscanned"
+
+const (
+	openMark  = "[redacted:"
+	closeMark = "]"
+)
+
+// Placeholder is what stands in place of a secret of a kind.
+func Placeholder(kind string) string { return openMark + kind + closeMark }
+
+// Bounds of the work for one text. A text's budget is what its rules'
+// expressions may read, in bytes; each pass over the text takes of it.
+const (
+	costFloor  = 1 << 20
+	costFactor = 32
+	maxPasses  = 32
+)
+
+// Redact returns the text with a placeholder for each secret, and what it found,
+// sorted by kind. A text without secrets comes back as it is.
+//
+// It goes over the text until there is nothing left to find, because a
+// placeholder changes what its neighbours look like.
+func (r *Redactor) Redact(text string) (string, []Finding) {
+	r.once.Do(func() { r.set = load() })
+	counts := map[string]int(nil)
+	left := costFloor + costFactor*len(text)
+	for range maxPasses {
+		s := scan{set: r.set, text: text, left: left}
+		spans := s.run()
+		if s.left < 0 {
+			break
+		}
+		if len(spans) == 0 {
+			return text, tell(counts)
+		}
+		if counts == nil {
+			counts = map[string]int{}
+		}
+		text, left = replace(text, spans, counts), s.left
+	}
+	return Placeholder(KindUnscanned), []Finding{{KindUnscanned, 1}}
+}
+
+func tell(counts map[string]int) []Finding {
+	var out []Finding
+	for kind, n := range counts {
+		out = append(out, Finding{kind, n})
+	}
+	slices.SortFunc(out, func(a, b Finding) int { return cmp.Compare(a.Kind, b.Kind) })
+	return out
+}
+
+// span is a secret in the text. Of two that overlap, the kind of the more
+// certain one is told.
+type span struct {
+	from, to int
+	kind     string
+	certain  int
+}
+
+// How certain a kind is: a maker's mark says more than a name that was given.
+const (
+	named = iota
+	shaped
+	marked
+)
+
+// merge sorts spans and joins those that overlap.
+func merge(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to), cmp.Compare(b.certain, a.certain), cmp.Compare(a.kind, b.kind))
+	})
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.from < out[n-1].to {
+			last := &out[n-1]
+			last.to = max(last.to, s.to)
+			if s.certain > last.certain {
+				last.kind, last.certain = s.kind, s.certain
+			}
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func replace(text string, spans []span, counts map[string]int) string {
+	var b strings.Builder
+	b.Grow(len(text) + 16*len(spans))
+	at := 0
+	for _, s := range spans {
+		b.WriteString(text[at:s.from])
+		b.WriteString(Placeholder(s.kind))
+		counts[s.kind]++
+		at = s.to
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
