@@ -244,7 +244,7 @@ func hostile(n int) map[string]string {
 // A text is done in a bounded number of steps, whatever it holds; what exceeds
 // them goes as a whole.
 func TestHostileTextsAreBounded(t *testing.T) {
-	r, size := New(), 1<<16
+	r, size := New(), 1<<14
 	if os.Getenv("DHRUVA_CAMPAIGN") != "" {
 		size = 1 << 20
 	}
