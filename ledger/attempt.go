@@ -71,9 +71,10 @@ func (a *attempt) overtaken(ctx context.Context, err error) bool {
 	return a.lost
 }
 
-// foreign: the row is not as this attempt left it.
+// foreign: the row is not as this attempt left it, or found it.
 func (a *attempt) foreign(row dhruva.Idempotency) bool {
-	return !a.stored || row.Fence != a.held || row.State == dhruva.CallDone
+	ours := row.Fence == a.row.Fence || a.stored && row.Fence == a.held
+	return !ours || row.State == dhruva.CallDone
 }
 
 // blame is overtaken for an Update whose fn failed. It asks the same snapshot,

@@ -71,6 +71,7 @@ var operations = map[string]func(*rig) operation{
 	"attach a long session": func(r *rig) operation {
 		s, to := r.session(""), r.space("work")
 		r.talk(s.ID, "river", 125)
+		r.l.Node = "node-1" // who the job for the rest is leased to
 		return func(l *ledger.Ledger) error {
 			_, err := l.Attach(r.ctx(), s.ID, to.ID)
 			return err
@@ -323,24 +324,32 @@ func (r *rig) wantReplay(op operation, made []string) {
 // TestContract12_EqualCallsAtOnce: of 20 equal calls at once one has an effect;
 // the others are told what it made, or when to come back.
 func TestContract12_EqualCallsAtOnce(t *testing.T) {
+	// On every store: one Update, one after another that made a home for it, a step
+	// before the last, and several steps.
+	everywhere := []string{"create space", "create FRESH session", "send", "import"}
 	for name, prepare := range operations {
-		for _, claim := range []time.Duration{0, time.Hour} {
-			t.Run(fmt.Sprintf("%s %v", name, claim), func(t *testing.T) {
-				if claim > 0 && !slices.Contains([]string{"send", "remember", "import"}, name) {
-					t.Skip("a claim is the same for all")
-				}
-				each(t, func(r *rig) {
-					clean := newRig(t, memstore.New())
-					_, err := clean.l.Once(clean.ctx(), callOf("k"), prepare(clean))
-					clean.must(err)
-					_, counts := clean.everything()
+		t.Run(name, func(t *testing.T) {
+			clean := newRig(t, memstore.New())
+			_, err := clean.l.Once(clean.ctx(), callOf("k"), prepare(clean))
+			clean.must(err)
+			_, counts := clean.everything()
+			once := func(claim time.Duration) func(*rig) {
+				return func(r *rig) {
 					r.atOnce(20, prepare(r), claim)
 					if _, left := r.everything(); !cmp.Equal(counts, left) {
-						t.Error(cmp.Diff(counts, left))
+						r.Error(cmp.Diff(counts, left))
 					}
-				})
-			})
-		}
+				}
+			}
+			if slices.Contains(everywhere, name) {
+				each(t, once(0))
+				each(t, once(time.Hour))
+				return
+			}
+			r := newRig(t, memstore.New())
+			once(0)(r)
+			r.check()
+		})
 	}
 }
 
@@ -530,6 +539,41 @@ func TestContract12_AFailedCallMayBeRepeated(t *testing.T) {
 			r.Errorf("repeated: %+v", out)
 		}
 	})
+}
+
+// odd is a store whose n-th Update is kept, and fails in words of its own.
+type odd struct {
+	dhruva.Store
+	left int
+}
+
+func (o *odd) Update(ctx context.Context, s []dhruva.Scope, fn func(dhruva.Tx) error) error {
+	err := o.Store.Update(ctx, s, fn)
+	if o.left--; o.left == 0 && err == nil {
+		return errors.New("the connection was reset")
+	}
+	return err
+}
+
+// An update that was kept although it failed, in whatever way, is known again:
+// by its last one the call is done, and after another it goes on at once.
+func TestContract12_AnOddFailureIsSettledToo(t *testing.T) {
+	for at, replayed := range map[int]bool{1: false, 2: true} {
+		r := newRig(t, memstore.New())
+		op := operations["import"](r)
+		r.l.Store = &odd{Store: r.l.Store, left: at}
+		out, err := r.l.Once(r.ctx(), callOf("k"), op)
+		if replayed != (err == nil && out.Replayed) {
+			t.Errorf("at %d: %+v, %v", at, out, err)
+		}
+		if !replayed {
+			out = must[ledger.Outcome](r)(r.l.Once(r.ctx(), callOf("k"), op))
+		}
+		if _, counts := r.everything(); counts["turns"] != 110 || out.Turns() != 110 {
+			t.Errorf("at %d: %v, %+v", at, counts, out)
+		}
+		r.wantReplay(op, out.Made)
+	}
 }
 
 // A process that dies between two steps leaves the call begun. Until its time is

@@ -36,12 +36,12 @@ type mutation struct {
 
 // fixture is what the mutations are about.
 type fixture struct {
-	space         client.Space
-	fresh, chat   client.Session
-	mounted       client.Session
-	first, second client.Checkpoint
-	held          dhruva.SourceID
-	key           dhruva.KeyID
+	space       client.Space
+	fresh, chat client.Session
+	mounted     client.Session
+	first       client.Checkpoint
+	held        dhruva.SourceID
+	key         dhruva.KeyID
 }
 
 func (r *rig) fixture() (f fixture) {
