@@ -99,6 +99,9 @@ func (t *tx) ListSpaces(p dhruva.Page) ([]dhruva.Space, error) {
 	if t.reach.Whole {
 		return collect(t, "spaces", scanSpace, selectLiveSpaces, string(t.reach.Tenant), p.After, p.Size())
 	}
+	if !findable([]any{p.After}) {
+		return nil, nil
+	}
 	return gather(t, "", p.Size(), func(a, b dhruva.Space) int { return cmp.Compare(a.ID, b.ID) },
 		func(id dhruva.SpaceID) ([]dhruva.Space, error) {
 			row, err := collect(t, "spaces", scanSpace, selectSpace, string(t.reach.Tenant), string(id))

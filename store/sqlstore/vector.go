@@ -70,7 +70,7 @@ func (t *tx) ListVectors(q dhruva.VectorQuery) ([]dhruva.Vector, error) {
 		return nil, nil
 	}
 	if q.Source != "" {
-		if string(q.Source) <= q.After {
+		if string(q.Source) <= q.After || !findable([]any{q.After}) {
 			return nil, nil
 		}
 		return t.rest(q, dhruva.Vector{Source: q.Source, Part: math.MinInt})

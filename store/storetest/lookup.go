@@ -73,6 +73,13 @@ func lookups(text string) map[string]func(dhruva.Tx) (any, error) {
 		"vectors source": func(tx dhruva.Tx) (any, error) {
 			return tx.ListVectors(dhruva.VectorQuery{Space: "a", Generation: 2, Source: source})
 		},
+		"vectors after": func(tx dhruva.Tx) (any, error) {
+			return tx.ListVectors(dhruva.VectorQuery{Space: "a", Generation: 2, Source: at1a(1).source().ID, Page: page})
+		},
+		"records after": func(tx dhruva.Tx) (any, error) {
+			return tx.ListRecords(dhruva.RecordQuery{Space: "a", Generation: 2, Page: page})
+		},
+		"jobs after":     func(tx dhruva.Tx) (any, error) { return tx.ListJobs(dhruva.JobQuery{Page: page}) },
 		"DropVectors":    func(tx dhruva.Tx) (any, error) { return nil, tx.DropVectors("a", 2, source) },
 		"Replay":         func(tx dhruva.Tx) (any, error) { return tx.Replay("a", dhruva.ReplayID(text)) },
 		"Replays":        func(tx dhruva.Tx) (any, error) { return tx.Replays("a", dhruva.Dialect(text), h, 9) },
@@ -117,16 +124,29 @@ func testBadLookups(f *fixture) {
 	f.everywhere(func(tx dhruva.Tx) { f.must(fill(tx, at1a(1))) })
 	before := f.all(at1a(1))
 	for _, text := range badTexts {
-		f.everywhere(func(tx dhruva.Tx) {
-			for name, ask := range lookups(text) {
-				v, err := ask(tx)
-				if got := reflect.ValueOf(v); err != nil && !errors.Is(err, dhruva.ErrNotFound) || v != nil && !got.IsZero() && (got.Kind() != reflect.Slice || got.Len() > 0) {
-					f.Errorf("%s of %q: %v, %v", name, text, v, err)
+		for _, scopes := range [][]dhruva.Scope{{system, tenant}, {spaceA, spaceB}, {spaceA}} {
+			f.must(f.Update(f.ctx, scopes, func(tx dhruva.Tx) error {
+				for name, ask := range lookups(text) {
+					f.findsNothing(name, text, ask, tx)
 				}
-			}
-			same(f, class(tx.RedactTurn(dhruva.SessionID(text), 1)), nil, class(dhruva.ErrNotFound))
-			same(f, class(tx.PlaceLeaf(dhruva.LeafID(text), 9)), nil, class(dhruva.ErrNotFound))
+				return nil
+			}))
+		}
+		f.everywhere(func(tx dhruva.Tx) {
+			f.is(tx.RedactTurn(dhruva.SessionID(text), 1), dhruva.ErrNotFound)
+			f.is(tx.PlaceLeaf(dhruva.LeafID(text), 9), dhruva.ErrNotFound)
 		})
 	}
 	f.unchanged(at1a(1), "asking for bad text", before)
+}
+
+func (f *fixture) findsNothing(name, text string, ask func(dhruva.Tx) (any, error), tx dhruva.Tx) {
+	f.Helper()
+	v, err := ask(tx)
+	if err != nil && !errors.Is(err, dhruva.ErrNotFound) && !errors.Is(err, dhruva.ErrDenied) {
+		f.Errorf("%s of %q: %v", name, text, err)
+	}
+	if got := reflect.ValueOf(v); v != nil && !got.IsZero() && (got.Kind() != reflect.Slice || got.Len() > 0) {
+		f.Errorf("%s of %q: %v", name, text, v)
+	}
 }
