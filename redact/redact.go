@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Redactor replaces secrets. The zero value is ready for use.
-type Redactor struct {
-	once sync.Once
-	set  *set
-}
+// Redactor replaces secrets.
+type Redactor struct{ rules func() *set }
+
+// loaded are the rules, the same ones for all redactors of a process.
+var loaded = sync.OnceValue(load)
 
 // New returns a redactor. It costs nothing until the first text.
-func New() *Redactor { return &Redactor{} }
+func New() *Redactor { return &Redactor{rules: loaded} }
 
 // Finding counts the secrets of one kind.
 type Finding struct {
@@ -56,11 +56,10 @@ const (
 // It goes over the text until there is nothing left to find, because a
 // placeholder changes what its neighbours look like.
 func (r *Redactor) Redact(text string) (string, []Finding) {
-	r.once.Do(func() { r.set = load() })
 	counts := map[string]int(nil)
 	left := costFloor + costFactor*len(text)
 	for range maxPasses {
-		s := scan{set: r.set, text: text, left: left}
+		s := scan{set: r.rules(), text: text, left: left}
 		spans := s.run()
 		if s.left < 0 {
 			break
@@ -74,6 +73,22 @@ func (r *Redactor) Redact(text string) (string, []Finding) {
 		text, left = replace(text, spans, counts), s.left
 	}
 	return Placeholder(KindUnscanned), []Finding{{KindUnscanned, 1}}
+}
+
+// Strip returns a text without its placeholders: what it says besides secrets.
+func (r *Redactor) Strip(text string) string {
+	if !strings.Contains(text, openMark) {
+		return text
+	}
+	s := scan{set: r.rules(), text: text}
+	s.mask()
+	var b strings.Builder
+	at := 0
+	for _, m := range s.masks {
+		b.WriteString(text[at:m.from])
+		at = m.to
+	}
+	return b.String() + text[at:]
 }
 
 func tell(counts map[string]int) []Finding {
