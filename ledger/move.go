@@ -56,8 +56,16 @@ func JobProgress(j dhruva.Job) (done, total int64, ok bool) {
 func (l *Ledger) newMove(s dhruva.Session, to dhruva.SpaceID, now time.Time) dhruva.Job {
 	j := l.newJob(s.Tenant, to, JobAttach, "", "", now)
 	j.Subject = string(s.ID) + " " + string(j.ID)
-	j.State, j.Owner, j.Attempts, j.Fence, j.LeaseUntil = dhruva.JobLeased, l.Node, 1, 1, now.Add(l.upkeep().JobLease)
+	j.State, j.Owner, j.Attempts, j.Fence, j.LeaseUntil = dhruva.JobLeased, l.self(), 1, 1, now.Add(l.upkeep().JobLease)
 	return j
+}
+
+// self is this process as the owner of a job.
+func (l *Ledger) self() dhruva.NodeID {
+	if l.Node == "" {
+		return "unregistered"
+	}
+	return l.Node
 }
 
 // leaveRest puts the job down.
@@ -216,7 +224,7 @@ func (l *Ledger) resumeMoves(ctx context.Context, s dhruva.Session) error {
 // takeJob claims one job that waits, or whose lease has ended.
 func (l *Ledger) takeJob(ctx context.Context, j dhruva.Job) (out dhruva.Job, err error) {
 	now := l.now()
-	claim := dhruva.JobClaim{Owner: l.Node, Now: now, Until: now.Add(l.upkeep().JobLease)}
+	claim := dhruva.JobClaim{Owner: l.self(), Now: now, Until: now.Add(l.upkeep().JobLease)}
 	err = l.inJob(ctx, j, func(tx dhruva.Tx) error {
 		more(tx)
 		if out, err = ownJob(tx, j); err != nil {

@@ -267,6 +267,7 @@ func (r *rig) check() {
 		r.checkSources(s.ID)
 		r.checkFeed(s.ID)
 	}
+	r.checkAudit()
 }
 
 func (r *rig) checkSession(tx dhruva.Tx, s dhruva.Session) {
