@@ -30,11 +30,13 @@ func (r *rig) effect() []string {
 		e.feed(s)
 	}
 	longer := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) } // a short hash begins a long one
-	ids := slices.SortedFunc(maps.Keys(e.named), longer)
+	var pairs []string
+	for _, id := range slices.SortedFunc(maps.Keys(e.named), longer) {
+		pairs = append(pairs, id, e.named[id])
+	}
+	named := strings.NewReplacer(pairs...)
 	for n, line := range e.lines {
-		for _, id := range ids {
-			line = strings.ReplaceAll(line, id, e.named[id])
-		}
+		line = named.Replace(line)
 		e.lines[n] = unknownID.ReplaceAllString(titledByTime.ReplaceAllString(line, `"Session <time>"`), "<of one that is gone>")
 	}
 	slices.Sort(e.lines)

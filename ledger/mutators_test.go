@@ -113,7 +113,7 @@ func calledIn(body ast.Node) (out []string) {
 // TestEffectTellsOnceFromTwice: what the table compares shows a second effect of
 // each operation that has one.
 func TestEffectTellsOnceFromTwice(t *testing.T) {
-	tab := &table{T: t, store: openers["memory"](t)}
+	tab := newTable(t, openers["memory"](t))
 	for _, o := range writeOps {
 		if !o.keyed || o.method() == "Once" {
 			continue

@@ -34,7 +34,7 @@ func TestProcessesTogether(t *testing.T) {
 			var all []*process
 			for n := range e.processes {
 				all = append(all, spawn(t, task{Role: "together", URL: d.url, Name: fmt.Sprint("p", n), Seed: seed + uint64(n), Dir: dir,
-					Spaces: togetherSpaces, Updates: updates / e.processes}))
+					Spaces: togetherSpaces, Updates: (updates + e.processes - 1) / e.processes}))
 			}
 			for _, p := range all { // they have written their part
 				if line := p.line(); line != "written" {

@@ -92,7 +92,7 @@ func work(ctx context.Context, s *sqlstore.Store, do task) (total report, err er
 		w.report = report{Claims: map[string][]int64{}, Leases: map[string][]int64{}}
 		workers[n] = w
 		wg.Go(func() {
-			for w.report.Updates < do.Updates/togetherWorkers && errs[n] == nil {
+			for w.report.Updates*togetherWorkers < do.Updates && errs[n] == nil {
 				errs[n] = w.step()
 			}
 		})
@@ -209,7 +209,7 @@ func (w *worker) finish(j dhruva.Job, short bool) error {
 		}
 	}
 	fence := j.Fence
-	j.State, j.NotBefore = dhruva.JobQueued, time.Now()
+	j.State, j.NotBefore, j.LeaseUntil = dhruva.JobQueued, time.Now(), time.Time{}
 	lost := false
 	err := w.update(func(tx dhruva.Tx) error {
 		err := tx.SwapJob(j, fence)
