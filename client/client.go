@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -74,6 +75,20 @@ type Health struct {
 	Version string `json:"version,omitempty"`
 	// Instance is random for each process that serves.
 	Instance string `json:"instance,omitempty"`
+	// Work is how background work stood a while ago; nil when it is not known yet.
+	Work *Work `json:"work,omitempty"`
+}
+
+// Work is how the background work of an installation stands. Counts of what
+// waits end at 1,000 for each tenant.
+type Work struct {
+	At            time.Time `json:"at"`
+	Nodes         int       `json:"nodes"`
+	PendingLeaves int       `json:"pending_leaves"`
+	WaitingJobs   int       `json:"waiting_jobs"`
+	DeadJobs      int       `json:"dead_jobs"`
+	// FeedLag is how many changes the last follower of a space is behind.
+	FeedLag int64 `json:"feed_lag"`
 }
 
 // Health asks a server how it is; it needs no key. A server that is there and

@@ -236,6 +236,19 @@ func (l *Ledger) ListJobs(ctx context.Context, q dhruva.JobQuery) (out []dhruva.
 	return out, next, wrap("list jobs", err)
 }
 
+// Job finds a job within reach. Needs admin.
+func (l *Ledger) Job(ctx context.Context, id dhruva.JobID) (out dhruva.Job, err error) {
+	p, err := principal(ctx, dhruva.Admin)
+	if err != nil {
+		return out, wrap("job", err)
+	}
+	err = l.view(ctx, p, func(tx dhruva.Tx) error {
+		out, err = reachedJob(tx, p, id)
+		return err
+	})
+	return out, wrap("job", err)
+}
+
 // RequeueJob gives a dead job its attempts again, from now. One that waits or
 // is worked on is returned as it is; one that is done is ErrConflict. Needs
 // admin.
@@ -244,12 +257,8 @@ func (l *Ledger) RequeueJob(ctx context.Context, id dhruva.JobID) (out dhruva.Jo
 	if err != nil {
 		return out, wrap("requeue job", err)
 	}
-	err = l.view(ctx, p, func(tx dhruva.Tx) error {
-		out, err = reachedJob(tx, p, id)
-		return err
-	})
-	if err != nil {
-		return dhruva.Job{}, wrap("requeue job", err)
+	if out, err = l.Job(ctx, id); err != nil {
+		return dhruva.Job{}, err
 	}
 	now := l.now()
 	err = l.inJob(ctx, out, func(tx dhruva.Tx) error {

@@ -57,6 +57,7 @@ func New(c Config) http.Handler {
 	a.recall()
 	a.receipts()
 	a.keyRoutes()
+	a.jobs()
 	a.nullable("Session", "mount", "forked_turn")
 	a.nullable("Checkpoint", "window")
 	return guard(c, edge.Routes(mux))

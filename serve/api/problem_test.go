@@ -225,11 +225,11 @@ func TestDocument(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		"DELETE /keys/{id}", "DELETE /sessions/{id}", "DELETE /sessions/{id}/mount", "DELETE /spaces/{space}",
-		"GET /checkpoints/{hash}", "GET /checkpoints/{hash}/turns", "GET /keys", "GET /receipts", "GET /receipts/{id}",
+		"GET /checkpoints/{hash}", "GET /checkpoints/{hash}/turns", "GET /jobs", "GET /keys", "GET /receipts", "GET /receipts/{id}",
 		"GET /sessions/{id}", "GET /sessions/{id}/turns", "GET /spaces", "GET /spaces/{space}", "GET /spaces/{space}/branches",
 		"GET /spaces/{space}/checkpoints", "GET /spaces/{space}/sessions", "GET /spaces/{space}/sources",
 		"GET /spaces/{space}/sources/{id}", "GET /spaces/{space}/verify", "PATCH /spaces/{space}",
-		"POST /checkpoints/{hash}/fork", "POST /keys", "POST /read", "POST /sessions", "POST /sessions/{id}/fork",
+		"POST /checkpoints/{hash}/fork", "POST /jobs/{id}/retry", "POST /keys", "POST /read", "POST /sessions", "POST /sessions/{id}/fork",
 		"POST /sessions/{id}/preview", "POST /sessions/{id}/send", "POST /sessions/{id}/title", "POST /spaces",
 		"POST /spaces/{space}/checkpoints", "POST /spaces/{space}/import", "POST /spaces/{space}/recall",
 		"POST /spaces/{space}/remember", "POST /spaces/{space}/sessions", "POST /spaces/{space}/sources/{id}/release", "PUT /sessions/{id}/attach", "PUT /sessions/{id}/mount",

@@ -20,7 +20,7 @@ func (a *api) listReceipts(ctx context.Context, in *struct {
 	Paging
 	Space   string           `query:"space" doc:"Id or name of a space."`
 	Session dhruva.SessionID `query:"session"`
-	Kind    string           `query:"kind" enum:"proxy,send,recall,read,remember,commit,mount,fork"`
+	Kind    string           `query:"kind" enum:"proxy,send,recall,read,remember,commit,mount,fork,key_create,key_revoke,space_delete,release"`
 }) (client.List[client.Receipt], error) {
 	page, err := in.byID()
 	if err != nil {
