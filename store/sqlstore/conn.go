@@ -31,10 +31,11 @@ type conn interface {
 	// one that reads.
 	begin(scopes []dhruva.Scope) error
 	snapshot(scopes []dhruva.Scope) error
-	// savepoint is where undo goes back to; release forgets it. It costs nothing
-	// unless something is written behind it. An undo that fails leaves a
-	// transaction that can only be rolled back.
-	savepoint()
+	// part begins the next update of a transaction; undo takes back what it
+	// wrote, release keeps it. With a savepoint, which costs something once
+	// something is written, undo can do that. Otherwise it can when nothing was
+	// written, and fails: then the transaction can only be rolled back.
+	part(savepoint bool)
 	undo() error
 	release() error
 	// settle waits for everything that was sent.
@@ -63,6 +64,9 @@ type rows interface {
 
 // scanner is a row.
 type scanner interface{ Scan(...any) error }
+
+// errNoSavepoint: there is nothing to go back to.
+var errNoSavepoint = errors.New("written without a savepoint")
 
 // again is why an update has to run again: nothing of it was kept, and it is
 // not its own fault.

@@ -18,6 +18,10 @@ type lane struct {
 	queue  chan *update  // unbuffered: an update is taken when the lane is ready for it
 	idle   chan struct{} // closed when the last one has left
 	users  int           // guarded by the store's mu
+	// failing counts down the transactions in which every update has a savepoint,
+	// because one failed that had written without. Few do; without savepoints a
+	// write costs less.
+	failing int
 }
 
 // laneKey names a lane by its scopes: "" for all, else each scope's parts with
@@ -122,13 +126,14 @@ func (l *lane) transact(todo []*update, retry bool) []*update {
 		return nil
 	}
 	defer func() { l.s.writers.give(c) }()
+	l.failing = max(l.failing-1, 0)
 	var kept []*update
 	for n := 0; ; n++ {
 		u := l.pick(todo, n, retry)
 		if u == nil {
 			return l.commit(c, kept)
 		}
-		switch v := l.under(c, u, retry); v {
+		switch l.under(c, u, retry) {
 		case ranWell:
 			kept = append(kept, u)
 		case ranAgain:
@@ -234,10 +239,10 @@ func truth(err, settled error) error {
 	return err
 }
 
-// under gives the update its turn on the connection, under a savepoint.
+// under gives the update its turn on the connection.
 func (l *lane) under(c conn, u *update, careful bool) verdict {
 	c.bound(u.ctx)
-	c.savepoint()
+	c.part(careful || l.failing > 0)
 	t := newTx(u.ctx, l.s.d, c, u.scopes)
 	t.careful = t.careful || careful
 	if u.ctx.Err() != nil {
@@ -266,7 +271,11 @@ func (l *lane) under(c conn, u *update, careful bool) verdict {
 	}
 	u.done <- err
 	if c.undo() != nil {
+		l.failing = savepointsAfter
 		return ranBadly
 	}
 	return ranNot
 }
+
+// savepointsAfter is how many transactions have savepoints after a failure.
+const savepointsAfter = 100

@@ -65,7 +65,7 @@ func (c *pgConn) complete(tag []byte, n *int64) {
 	c.answered = true
 	switch s := c.sent[0]; s.kind {
 	case sentSavepoint:
-		c.stands = c.stands || s.part == c.part
+		c.stands = c.stands || s.at == c.at
 	case sentCommit:
 		if !bytes.Equal(tag, []byte("COMMIT")) {
 			c.failed = fmt.Errorf("%w: the server answered COMMIT with %s", dhruva.ErrUnavailable, tag)
@@ -102,7 +102,7 @@ func (c *pgConn) refused(m *pgproto3.ErrorResponse) error {
 	}
 	c.answered = true
 	lost := c.sent[0].kind == sentRace && strings.HasPrefix(m.Code, "23")
-	over := c.sent[0].part != 0 && c.sent[0].part != c.part // its turn is over
+	over := c.sent[0].at != 0 && c.sent[0].at != c.at // its turn is over
 	if (lost || over) && !isAgain(err) {
 		err = &again{err}
 	}

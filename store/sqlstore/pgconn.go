@@ -45,10 +45,11 @@ type pgConn struct {
 	opening  []pgOpening
 	answered bool  // anything of it has been answered
 	failed   error // why it cannot go on; undo or rollback ends that
-	part     int   // counts savepoints; part 0 is the opening
+	at       int   // counts parts; part 0 is the opening
 	wanted   bool  // a savepoint is made by the first write
 	made     bool  // it was sent
 	stands   bool  // it was answered
+	wrote    bool  // something was written in this part
 }
 
 // net is what is needed of a network connection.
@@ -66,7 +67,7 @@ type pgOpening struct {
 // pgSent is a message that the server has to answer.
 type pgSent struct {
 	kind  byte
-	part  int
+	at    int          // the part of the transaction
 	st    *pgStatement // nil for a Sync
 	parse bool         // it is prepared by this message
 }
@@ -149,7 +150,7 @@ func (c *pgConn) snapshot(scopes []dhruva.Scope) error {
 // costs nothing.
 func (c *pgConn) open(begin string, scopes []dhruva.Scope, idle time.Duration) {
 	c.used++
-	c.answered, c.failed, c.part, c.wanted, c.made = false, nil, 0, false, false
+	c.answered, c.failed, c.at, c.wanted, c.made = false, nil, 0, false, false
 	left := time.Until(c.until)
 	left -= min(left/10, 50*time.Millisecond) // the server's error comes before our deadline
 	reach := dhruva.ReachOf(scopes)
@@ -176,7 +177,9 @@ func lockKey(schema string, s dhruva.Scope) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-func (c *pgConn) savepoint() { c.part, c.wanted, c.made, c.stands = c.part+1, true, false, false }
+func (c *pgConn) part(savepoint bool) {
+	c.at, c.wanted, c.made, c.stands, c.wrote = c.at+1, savepoint, false, false, false
+}
 
 func (c *pgConn) undo() error {
 	switch {
@@ -184,9 +187,10 @@ func (c *pgConn) undo() error {
 		return c.broken
 	case c.failed != nil && !c.stands:
 		return c.failed
-	case !c.made:
-		c.wanted = false
+	case !c.wrote:
 		return nil
+	case !c.made:
+		return errNoSavepoint
 	}
 	c.failed = nil
 	c.put(sentStatement, "ROLLBACK TO SAVEPOINT fn")
@@ -215,7 +219,7 @@ func (c *pgConn) commit() error {
 		c.opening = c.opening[:0]
 		return nil
 	}
-	c.part++         // whatever fails before COMMIT is an earlier part's
+	c.at++           // whatever fails before COMMIT is an earlier part's
 	if !c.answered { // COMMIT is not for a connection that may have been lost long ago
 		if err := c.settle(); err != nil {
 			if c.stale() {
@@ -297,6 +301,7 @@ func (c *pgConn) write(kind byte, query string, args ...any) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
+	c.wrote = true
 	if c.wanted {
 		c.wanted, c.made = false, true
 		c.put(sentSavepoint, "SAVEPOINT fn")
@@ -370,7 +375,7 @@ func (c *pgConn) put(kind byte, query string, args ...any) error {
 	if err := c.start(); err != nil {
 		return err
 	}
-	return c.append(kind, c.part, query, args)
+	return c.append(kind, c.at, query, args)
 }
 
 func (c *pgConn) start() error {
@@ -384,7 +389,7 @@ func (c *pgConn) start() error {
 	return nil
 }
 
-func (c *pgConn) append(kind byte, part int, query string, args []any) error {
+func (c *pgConn) append(kind byte, at int, query string, args []any) error {
 	values, formats, oids, err := encode(args)
 	if err != nil {
 		return err
@@ -403,7 +408,7 @@ func (c *pgConn) append(kind byte, part int, query string, args []any) error {
 	}
 	c.front.SendBind(&pgproto3.Bind{PreparedStatement: s.name, ParameterFormatCodes: formats, Parameters: values, ResultFormatCodes: binaryFormat})
 	c.front.SendExecute(&pgproto3.Execute{})
-	c.sent = append(c.sent, pgSent{kind, part, s, !known})
+	c.sent = append(c.sent, pgSent{kind, at, s, !known})
 	for _, v := range values {
 		c.buffered += len(v)
 	}

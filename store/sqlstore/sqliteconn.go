@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +25,9 @@ type sqliteConn struct {
 	statements map[string]*sql.Stmt // by text, a fixed set
 	keep       bool                 // the only one of a database in memory: never lost, it is the database
 	broken     bool
-	// savepoint: wanted from the first write on, then made.
-	wanted, made bool
+	// A savepoint is wanted, and made by the first write. wrote: something was
+	// written in this part of the transaction.
+	wanted, made, wrote bool
 }
 
 // dialSQLite makes a connection and checks it, waiting a while for another
@@ -75,13 +78,27 @@ func (c *sqliteConn) prepared(query string) (*sql.Stmt, error) {
 	if s, ok := c.statements[query]; ok {
 		return s, nil
 	}
-	s, err := c.sql.PrepareContext(context.Background(), query)
+	s, err := c.sql.PrepareContext(context.Background(), positional(query))
 	if err != nil {
 		return nil, sqliteError(err)
 	}
 	c.statements[query] = s
 	return s, nil
 }
+
+// positional is a statement with ? for each parameter, when each is there once:
+// the driver looks up the name of every other for every execution.
+func positional(query string) string {
+	names := parameterNumber.FindAllString(query, -1)
+	for n, name := range names {
+		if name != "$"+strconv.Itoa(n+1) {
+			return query
+		}
+	}
+	return parameterNumber.ReplaceAllString(query, "?")
+}
+
+var parameterNumber = regexp.MustCompile(`\$[0-9]+`)
 
 // run is exec outside a savepoint.
 func (c *sqliteConn) run(query string, args ...any) (int64, error) {
@@ -150,10 +167,11 @@ func (c *sqliteConn) snapshot([]dhruva.Scope) error {
 	return err
 }
 
-func (c *sqliteConn) savepoint() { c.wanted = true }
+func (c *sqliteConn) part(savepoint bool) { c.wanted, c.made, c.wrote = savepoint, false, false }
 
 // writing makes the savepoint that is wanted.
 func (c *sqliteConn) writing() error {
+	c.wrote = true
 	if !c.wanted {
 		return nil
 	}
@@ -163,8 +181,11 @@ func (c *sqliteConn) writing() error {
 }
 
 func (c *sqliteConn) undo() error {
-	if !c.made {
+	switch {
+	case !c.wrote:
 		return nil
+	case !c.made:
+		return errNoSavepoint
 	}
 	if _, err := c.run("ROLLBACK TO fn"); err != nil {
 		return err
