@@ -1,13 +1,18 @@
 # Dhruva: every command a contributor needs. `make run` and `make test` do
-# everything on a fresh machine that has Go, Node and a C compiler.
+# everything on a fresh machine that has Go, and for the tests Node, a C compiler
+# and the server programs of PostgreSQL.
 GO      ?= go
 BIN     := bin/dhruva
 DATA    ?=
 LISTEN  ?= 127.0.0.1:7373
 export GOFLAGS := -mod=readonly -trimpath
 FUZZTIME ?= 10s
+# What the tests count is collected here, and printed at the end.
+FIGURES := $(CURDIR)/bin/figures.txt
+# The packages whose tests repeat things, and what they take time for.
+DEEP    := ./store/... ./ledger
 
-.PHONY: run build test check race fuzz bench campaign golden sdk clean
+.PHONY: run build test check postgres race deep fuzz bench campaign golden sdk clean
 
 ## run: build, and serve on LISTEN with the embedded store; no key, no network
 run: build
@@ -18,8 +23,14 @@ build:
 	CGO_ENABLED=0 $(GO) build -ldflags="-s -w" -o $(BIN) ./cmd/dhruva
 
 ## test: what CI runs: checks, every test under the race detector, the built
-## binary with the official SDKs of Go and Node
-test: check sdk race
+## binary with the official SDKs of Go and Node, and what repeats things (kills,
+## faults, comparisons of stores) again without the detector, in larger numbers
+test: postgres check race deep
+
+## postgres: is there a server that the tests can start privately?
+postgres:
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+	  echo "the tests need the server programs of PostgreSQL 15 or later (Debian: apt-get install postgresql; macOS: brew install postgresql)"; exit 1; }
 
 ## check: formatting, vet, staticcheck
 check:
@@ -29,7 +40,13 @@ check:
 
 ## race: all tests
 race: build sdk
-	$(GO) test -race -timeout 9m ./...
+	$(GO) test -race -timeout 15m ./...
+
+## deep: what repeats things, without the race detector
+deep: build sdk
+	@rm -f $(FIGURES)
+	DHRUVA_FIGURES=$(FIGURES) $(GO) test -count=1 -timeout 20m $(DEEP)
+	@cat $(FIGURES)
 
 ## sdk: the npm packages that the end-to-end tests use as clients
 sdk:
@@ -47,9 +64,12 @@ bench: build
 	$(GO) run ./bench/store
 	$(GO) run ./bench/footprint -binary $(BIN)
 
-## campaign: the same tests with large counts; takes an hour
-campaign:
-	DHRUVA_CAMPAIGN=1 $(GO) test -race -timeout 120m ./...
+## campaign: the same tests with large counts; takes some hours. DHRUVA_SEED
+## repeats one. docs/reliability.md keeps the figures of the last
+campaign: postgres build sdk
+	@rm -f $(FIGURES)
+	DHRUVA_CAMPAIGN=1 DHRUVA_FIGURES=$(FIGURES) $(GO) test -count=1 -timeout 12h ./...
+	@cat $(FIGURES)
 	$(MAKE) fuzz FUZZTIME=5m
 
 ## golden: rewrite golden files from what the code does now; read the diff
