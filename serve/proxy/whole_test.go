@@ -35,7 +35,7 @@ import (
 // scripted one.
 type whole struct {
 	*testing.T
-	store    *memstore.Store
+	store    dhruva.Store
 	ledger   *ledger.Ledger
 	keys     *auth.Keys
 	provider *testkit.Provider
@@ -43,8 +43,14 @@ type whole struct {
 	server   *httptest.Server
 }
 
-func newWhole(t *testing.T) *whole {
-	w := &whole{T: t, store: memstore.New(), provider: testkit.NewProvider(t)}
+func newWhole(t *testing.T) *whole { return newWholeOn(t, memstore.New(), "") }
+
+// newWholeOn has a store and, unless it is "", a provider of its own.
+func newWholeOn(t *testing.T, store dhruva.Store, provider string) *whole {
+	w := &whole{T: t, store: store, provider: testkit.NewProvider(t)}
+	if provider == "" {
+		provider = w.provider.URL()
+	}
 	ring := auth.NewKeyring([]byte("0123456789abcdef0123456789abcdef"))
 	w.keys = &auth.Keys{Store: w.store, Keyring: ring}
 	if err := w.keys.Bootstrap(t.Context(), t.TempDir()); err != nil {
@@ -58,7 +64,7 @@ func newWhole(t *testing.T) *whole {
 		Keys:   w.keys,
 		Limits: proxy.Limits{PrepareTime: 1 << 36},
 		Upstreams: func(name string) (proxy.Upstream, error) {
-			base, err := url.Parse(w.provider.URL())
+			base, err := url.Parse(provider)
 			switch {
 			case err != nil:
 				return proxy.Upstream{}, err
