@@ -33,10 +33,16 @@ const heedRows = 200
 // the same installation says of access in a tenant: keys that were revoked there
 // are revoked here; users, grants and providers that are here are as they are
 // there, and are removed when they are not there any more. What is only there
-// stays there. It may be done again.
-func Heed(ctx context.Context, into, later dhruva.Store, t dhruva.TenantID) (out Access, err error) {
+// stays there. A store that did not go on from what is here, so that what it has
+// not may never have been there, is heeded in its revocations alone (all false).
+// It may be done again.
+func Heed(ctx context.Context, into, later dhruva.Store, t dhruva.TenantID, all bool) (out Access, err error) {
 	h := heeding{into: into, later: later, scope: dhruva.TenantScope(t)}
-	for _, part := range []func(context.Context, *Access) error{h.keys, h.users, h.grants, h.providers} {
+	parts := []func(context.Context, *Access) error{h.keys, h.users, h.grants, h.providers}
+	if !all {
+		parts = parts[:1]
+	}
+	for _, part := range parts {
 		if err := part(ctx, &out); err != nil {
 			return out, fmt.Errorf("auth: heed: %w", err)
 		}

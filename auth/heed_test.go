@@ -99,8 +99,12 @@ func TestHeed(t *testing.T) {
 		Grants:    []dhruva.Grant{grant("", "a", dhruva.MemberViewer), grant("s", "a", dhruva.MemberPlain)},
 		Providers: []dhruva.ProviderConfig{provider("moved", 2), provider("same", 1)},
 	}
-	for _, counts := range []auth.Access{{Keys: 1, Users: 2, Grants: 3, Providers: 2}, {}} {
-		got, err := auth.Heed(context.Background(), here, there, "t")
+	revoked, err := auth.Heed(context.Background(), here, there, "t", false)
+	if err != nil || revoked != (auth.Access{Keys: 1}) || len(accessOf(t, here).Users) != 3 {
+		t.Errorf("revocations alone: %+v, %v", revoked, err)
+	}
+	for _, counts := range []auth.Access{{Users: 2, Grants: 3, Providers: 2}, {}} {
+		got, err := auth.Heed(context.Background(), here, there, "t", true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +130,7 @@ func TestHeedManyRows(t *testing.T) {
 		a.Keys[i].RevokedAt = time.UnixMicro(1).UTC()
 	}
 	put(t, there, a)
-	got, err := auth.Heed(context.Background(), here, there, "t")
+	got, err := auth.Heed(context.Background(), here, there, "t", true)
 	if err != nil || got.Keys != 450 {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -91,6 +91,7 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return withFix(usage("%v", err), "see `%s --help`", c.CommandPath())
 	})
+	root.AddCommand(p.backupCommand(), p.restoreCommand(), p.migrateCommand())
 	root.SetUsageTemplate(usageTemplate)
 	root.SetHelpTemplate(helpTemplate)
 	root.AddCommand(p.serveCommand(), p.tryCommand(), p.making(p.mcpCommand()),

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/dhruva-memory/dhruva"
 )
 
@@ -82,7 +85,7 @@ func backUp(ctx context.Context, from, to string, o BackupOptions) (BackupInfo, 
 	defer discard(tmp)
 	info := &BackupInfo{Format: backupFormat, Program: o.Program}
 	if err := src.copyTo(ctx, tmp, info, &reporter{to: o.Progress}); err != nil {
-		return BackupInfo{}, err
+		return BackupInfo{}, damage(from, err)
 	}
 	if err := o.fault("verify"); err != nil {
 		return BackupInfo{}, err
@@ -272,14 +275,25 @@ func verify(ctx context.Context, path string, r *reporter) (BackupInfo, error) {
 	return info, nil
 }
 
-// damage: what SQLite cannot read in a file that nobody else uses is the file's
-// fault.
+// damage says which file it is that SQLite can make nothing of.
 func damage(path string, err error) error {
-	if classified := sqliteError(err); errors.Is(classified, dhruva.ErrUnavailable) && !errors.Is(err, dhruva.ErrUnavailable) &&
-		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %s is damaged: %w", dhruva.ErrInvalid, path, err)
+	if !broken(err) || errors.Is(err, dhruva.ErrInvalid) {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %s is damaged, or no store: %w", dhruva.ErrInvalid, path, err)
+}
+
+// broken: a file is not what SQLite needs it to be.
+func broken(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT:
+		return true
+	}
+	return e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ
 }
 
 func (f *rawFile) verify(ctx context.Context, r *reporter) (info BackupInfo, err error) {

@@ -212,7 +212,7 @@ func TestBackupRefuses(t *testing.T) {
 		"in use":       {path, path[:len(path)-len("dhruva.db")] + "other.db", true, dhruva.ErrConflict, "in use"},
 		"a directory":  {path, dir, true, dhruva.ErrInvalid, "not a file"},
 		"no store":     {filepath.Join(dir, "none"), filepath.Join(dir, "b"), false, dhruva.ErrNotFound, "no file"},
-		"junk":         {junk, filepath.Join(dir, "b"), false, dhruva.ErrUnavailable, "not a database"},
+		"junk":         {junk, filepath.Join(dir, "b"), false, dhruva.ErrInvalid, "junk is damaged, or no store"},
 		"no directory": {path, filepath.Join(dir, "no", "b"), false, os.ErrNotExist, "no"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,7 @@ type Copied struct {
 // node.
 func Copy(ctx context.Context, from, to string, o CopyOptions) (Copied, error) {
 	if from == to {
-		return Copied{}, fmt.Errorf("sqlstore: copy: %w: %s is both source and target", dhruva.ErrInvalid, nameOf(from))
+		return Copied{}, fmt.Errorf("sqlstore: copy: %w: %s is both source and target", dhruva.ErrInvalid, Name(from))
 	}
 	c := &copying{o: o, report: &reporter{to: o.Progress}}
 	err := c.source(ctx, from, func(r reading) error { return c.into(ctx, to, r) })
@@ -50,12 +50,16 @@ func Copy(ctx context.Context, from, to string, o CopyOptions) (Copied, error) {
 	return c.Copied, nil
 }
 
-// nameOf is a store for people.
-func nameOf(at string) string {
-	if d, err := dialectOf(at, Options{}); err == nil && isPostgres(at) {
-		return d.name
+// Name is a store for people: its path, or its URL without what is secret.
+func Name(at string) string {
+	if !isPostgres(at) {
+		return at
 	}
-	return at
+	p, err := parsePostgres(at)
+	if err != nil {
+		return "postgres"
+	}
+	return p.name()
 }
 
 // copying is a copy on its way.
@@ -75,7 +79,7 @@ func (c *copying) source(ctx context.Context, at string, fn func(reading) error)
 	}
 	held, err := hold(ctx, at) // before Open, which would change the file under a process that uses it
 	if err == nil && held.damaged != nil {
-		err = held.damaged
+		err = damage(at, held.damaged)
 	}
 	if err != nil {
 		return err

@@ -26,8 +26,13 @@ type SurveyedSpace struct {
 	CreatedAt time.Time
 	DeletedAt time.Time
 	dhruva.Epoch
-	// Replays are those of generations at or below the fence.
-	Replays []dhruva.ReplayID
+	Replays []SurveyedReplay
+}
+
+// SurveyedReplay is a replay and whose generation it is of.
+type SurveyedReplay struct {
+	ID         dhruva.ReplayID
+	Generation int64
 }
 
 // SurveyedSession is a session.
@@ -164,9 +169,8 @@ func (s *Survey) spaces(r reading, tables []table) error {
 		return err
 	}
 	return r.records(tables, "replays", func(row record) {
-		if sp := place(row.text("tenant"), row.text("space")); row.number("generation") <= sp.Fence {
-			sp.Replays = append(sp.Replays, dhruva.ReplayID(row.text("id")))
-		}
+		sp := place(row.text("tenant"), row.text("space"))
+		sp.Replays = append(sp.Replays, SurveyedReplay{dhruva.ReplayID(row.text("id")), row.number("generation")})
 	})
 }
 
