@@ -28,7 +28,7 @@ func said(s *Store, texts ...string) error {
 		}
 		for _, text := range texts {
 			row.LastSeq++
-			id := dhruva.SourceID("source of " + text)
+			id := dhruva.SourceID("source of " + text[:min(len(text), 100)])
 			_, change := tx.AppendChange("s", dhruva.Change{Kind: dhruva.ChangeSource, Ref: string(id)})
 			err = errors.Join(err, change,
 				tx.AppendTurn(dhruva.Turn{Tenant: "t", Space: "s", Session: "session", Seq: row.LastSeq, Content: text}),
