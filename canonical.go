@@ -2,12 +2,10 @@ package dhruva
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -30,8 +28,9 @@ func CanonicalJSON(v any) ([]byte, error) {
 
 // canonical rewrites JSON as encoding/json makes it: valid, and compact.
 type canonical struct {
-	in []byte
-	at int
+	in  []byte
+	at  int
+	tmp []byte
 }
 
 func (c *canonical) value(out []byte) ([]byte, error) {
@@ -41,8 +40,7 @@ func (c *canonical) value(out []byte) ([]byte, error) {
 	case '[':
 		return c.array(out)
 	case '"':
-		s, err := c.str()
-		return appendString(out, s), err
+		return c.str(out)
 	case 't', 'n':
 		return append(out, c.take(4)...), nil
 	case 'f':
@@ -72,22 +70,25 @@ func (c *canonical) number(out []byte) ([]byte, error) {
 	return strconv.AppendInt(out, i, 10), nil
 }
 
-// str reads a string.
-func (c *canonical) str() (string, error) {
-	end := c.at + 1
+// str rewrites a string; one without an escape is as it should be.
+func (c *canonical) str(out []byte) ([]byte, error) {
+	end, plain := c.at+1, true
 	for c.in[end] != '"' {
 		if c.in[end] == '\\' {
+			plain = false
 			end++
 		}
 		end++
 	}
 	text := c.take(end + 1 - c.at)
-	if bytes.IndexByte(text, '\\') < 0 {
-		return string(text[1 : len(text)-1]), nil
+	if plain {
+		return append(out, text...), nil
 	}
 	var s string
-	err := json.Unmarshal(text, &s)
-	return s, err
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, err
+	}
+	return appendString(out, s), nil
 }
 
 func (c *canonical) array(out []byte) (_ []byte, err error) {
@@ -103,53 +104,66 @@ func (c *canonical) array(out []byte) (_ []byte, err error) {
 	return append(out, c.take(1)...), nil
 }
 
-// member is one of an object's: its name, and where its value stands.
-type member struct {
-	name       string
-	start, end int
-}
+// member is one of an object's: where its name and its value stand, from the
+// beginning of the object.
+type member struct{ start, colon, end int }
 
-// object writes the members' values one after the other and then sorts them.
+// object writes the members one after the other and then puts them in order.
 func (c *canonical) object(out []byte) (_ []byte, err error) {
-	var members []member
-	var values []byte
+	var few [40]member
+	members, start := few[:0], len(out)
 	for c.at++; c.in[c.at] != '}'; {
 		if c.in[c.at] == ',' {
 			c.at++
 		}
-		m := member{start: len(values)}
-		if m.name, err = c.str(); err != nil {
+		m := member{start: len(out) - start}
+		if out, err = c.str(out); err != nil {
 			return nil, err
 		}
-		c.at++ // the colon
-		if values, err = c.value(values); err != nil {
+		m.colon = len(out) - start
+		out = append(out, c.take(1)...)
+		if out, err = c.value(out); err != nil {
 			return nil, err
 		}
-		m.end = len(values)
+		m.end = len(out) - start
 		members = append(members, m)
 	}
 	c.at++
-	slices.SortFunc(members, func(a, b member) int { return compareUnits(a.name, b.name) })
+	return c.sorted(out[:start], out[start:], members), nil
+}
+
+// sorted appends an object of these members to out, which may overlap with them.
+func (c *canonical) sorted(out, body []byte, members []member) []byte {
+	c.tmp = append(c.tmp[:0], body...)
+	slices.SortFunc(members, func(a, b member) int { return compareUnits(c.tmp[a.start:a.colon], c.tmp[b.start:b.colon]) })
 	out = append(out, '{')
 	for i, m := range members {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(appendString(out, m.name), ':'), values[m.start:m.end]...)
+		out = append(out, c.tmp[m.start:m.end]...)
 	}
-	return append(out, '}'), nil
+	return append(out, '}')
 }
 
-// compareUnits orders names by their UTF-16 code units, as RFC 8785 wants it.
-func compareUnits(a, b string) int {
-	if ascii(a) && ascii(b) {
-		return strings.Compare(a, b)
+// compareUnits orders names, as they stand in JSON, by their UTF-16 code units,
+// as RFC 8785 wants it.
+func compareUnits(a, b []byte) int {
+	if plain(a) && plain(b) {
+		return bytes.Compare(a[:len(a)-1], b[:len(b)-1]) // without the last quote: a name comes before a longer one
 	}
-	return slices.CompareFunc(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)), cmp.Compare[uint16])
+	return slices.Compare(units(a), units(b))
 }
 
-func ascii(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+// plain: a name that is compared by its bytes.
+func plain(s []byte) bool {
+	return !bytes.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || r == '\\' })
+}
+
+func units(text []byte) []uint16 {
+	var s string
+	_ = json.Unmarshal(text, &s) // it was written here
+	return utf16.Encode([]rune(s))
 }
 
 const hexDigits = "0123456789abcdef"
