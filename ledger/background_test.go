@@ -172,6 +172,42 @@ var backgroundOps = []writeOp{
 			return l.RemoveDeadNodes(context.Background(), dhruva.SystemScope())
 		})
 	}, also: nodeStands},
+	{name: "Erase", unkeyed: true, prepare: func(r *rig) func(*ledger.Ledger) error {
+		s := r.session(r.space("work").ID)
+		r.talk(s.ID, "erased", 3)
+		c := r.save(s.ID, "one")
+		source := dhruva.ContentID(r.keys, r.owner.Tenant, s.Space, dhruva.RoleUser, "erased question number 1")
+		gone := []ledger.Gone{
+			{Source: &dhruva.Tombstone{Space: s.Space, Generation: 1, Source: source, State: "completed"}},
+			{Turn: &ledger.Place{Session: s.ID, Seq: 4}}, {Item: &ledger.Stub{Checkpoint: c.Hash, Item: c.Items[0].ID}},
+		}
+		return act(func(l *ledger.Ledger) (ledger.Erased, error) {
+			return l.Erase(context.Background(), r.owner.In(s.Space), gone)
+		})
+	}},
+	{name: "End", unkeyed: true, prepare: func(r *rig) func(*ledger.Ledger) error {
+		s := r.session(r.space("work").ID)
+		r.talk(s.ID, "ended", 3)
+		r.save(s.ID, "one")
+		in := ledger.Ending{Generation: 2, Fence: 1, Sessions: map[dhruva.SessionID]int64{s.ID: 6}}
+		return act(func(l *ledger.Ledger) (ledger.Erased, error) {
+			return l.End(context.Background(), r.owner.In(s.Space), in)
+		})
+	}},
+	{name: "HideSession", unkeyed: true, prepare: func(r *rig) func(*ledger.Ledger) error {
+		s, at := r.session(r.space("work").ID), r.clock()
+		r.talk(s.ID, "hidden", 2)
+		return act(func(l *ledger.Ledger) (bool, error) {
+			return l.HideSession(context.Background(), r.owner.In(s.Space), s.ID, at)
+		})
+	}},
+	{name: "HideSpace", unkeyed: true, prepare: func(r *rig) func(*ledger.Ledger) error {
+		s, at := r.session(r.space("work").ID), r.clock()
+		r.talk(s.ID, "hidden", 2)
+		return act(func(l *ledger.Ledger) (bool, error) {
+			return l.HideSpace(context.Background(), r.owner.In(s.Space), at)
+		})
+	}},
 }
 
 // finishAttach does what is left of a move, when the lease of who began it has

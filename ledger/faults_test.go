@@ -121,7 +121,7 @@ func (t *table) stride(f fault) int {
 	case t.sample != nil:
 		return 1 + t.sample.IntN(20+f.at)
 	}
-	return 1 + f.at/50
+	return 1 + f.at/25
 }
 
 func newTable(t *testing.T, s dhruva.Store) *table {
