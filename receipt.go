@@ -72,7 +72,10 @@ type Receipt struct {
 	Continuity    ContinuityState `json:"continuity_state,omitempty"`
 	Recall        RecallAccount   `json:"recall"`
 	// Ingest is queued, stored, skipped_*, deferred or dropped; "" when none.
-	Ingest      string       `json:"ingest,omitempty"`
+	Ingest string `json:"ingest,omitempty"`
+	// Redactions counts the secrets that were replaced by placeholders in what was
+	// stored. What a provider was sent is not changed by that.
+	Redactions  int          `json:"redactions,omitempty"`
 	Tokens      TokenAccount `json:"tokens"`
 	Bytes       ByteAccount  `json:"bytes"`
 	Edits       []Splice     `json:"edits,omitempty"`

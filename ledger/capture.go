@@ -63,6 +63,8 @@ type Captured struct {
 	Sources []dhruva.SourceID
 	// Backfilled counts history turns that were stored now.
 	Backfilled int
+	// Redactions counts the secrets that were replaced in what was stored now.
+	Redactions int
 	// Skipped says why something was not stored, "" otherwise.
 	Skipped string
 }
@@ -106,7 +108,7 @@ func (l *Ledger) captureExchange(ctx context.Context, p dhruva.Principal, in Cap
 		if err != nil || !left {
 			return out, err
 		}
-		c.backfilled += out.Backfilled
+		c.backfilled, c.redacted = c.backfilled+out.Backfilled, c.redacted+out.Redactions
 	}
 }
 

@@ -28,6 +28,8 @@ type CommitInput struct {
 	Author string
 	// NewBranch: the branch must not exist yet.
 	NewBranch bool
+	// Redactions, when given, is set to how many secrets were replaced.
+	Redactions *int
 	// ByModel: a model saves this on its own, through a tool. Its texts are then
 	// of the class of what an assistant says.
 	ByModel bool
@@ -67,29 +69,37 @@ func (l *Ledger) commit(ctx context.Context, p dhruva.Principal, in CommitInput)
 	if err != nil {
 		return dhruva.Checkpoint{}, err
 	}
+	if in.Redactions != nil {
+		*in.Redactions = d.secrets
+	}
 	return out, nil
 }
 
 // draft is what of a checkpoint is made before the Update.
 type draft struct {
 	dhruva.Checkpoint
-	fresh []dhruva.ItemID
+	fresh   []dhruva.ItemID
+	secrets int // that were replaced
 }
 
 func (l *Ledger) draftCheckpoint(ctx context.Context, p dhruva.Principal, in *CommitInput) (d draft, err error) {
 	if in.Title, err = label("title", in.Title, maxTitle, false); err != nil {
 		return d, err
 	}
-	if in.Author, err = oneLine("author", in.Author, true); err != nil {
+	if in.Author, err = oneLine("author", l.hide(in.Author), true); err != nil {
 		return d, err
 	}
 	if in.Author == "" {
 		in.Author = firstText(p.Name, string(p.ID))
 	}
-	if in.Branch, err = branchName(in.Branch); err != nil {
+	if in.Branch, err = branchName(l.hide(in.Branch)); err != nil {
 		return d, err
 	}
 	items, err := in.drafted(l.limits())
+	if err != nil {
+		return d, err
+	}
+	secrets, err := l.redactItems(items)
 	if err != nil {
 		return d, err
 	}
@@ -100,6 +110,7 @@ func (l *Ledger) draftCheckpoint(ctx context.Context, p dhruva.Principal, in *Co
 	d.Checkpoint = dhruva.Checkpoint{
 		Tenant: p.Tenant, Space: space, ID: dhruva.CheckpointID(dhruva.NewID()), CreatedAt: l.now(), Author: in.Author, Items: items,
 	}
+	d.secrets = secrets
 	in.date = d.CreatedAt.Format(time.DateOnly)
 	for range items {
 		d.fresh = append(d.fresh, dhruva.ItemID(dhruva.NewID()))
@@ -130,6 +141,7 @@ func (l *Ledger) spaceOf(ctx context.Context, p dhruva.Principal, in *CommitInpu
 // save runs inside the Update.
 func (l *Ledger) save(tx dhruva.Tx, p dhruva.Principal, in CommitInput, d draft) (dhruva.Checkpoint, error) {
 	c := d.Canonical() // fn may run again
+	redacted(tx, d.secrets)
 	if err := notHome(tx, p, c.Space); err != nil {
 		return c, err
 	}

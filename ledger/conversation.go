@@ -20,8 +20,8 @@ type conversation struct {
 	receipt   *dhruva.Receipt
 	now       time.Time
 	event     time.Time
-	// backfilled counts what earlier chunks stored.
-	backfilled int
+	// backfilled and redacted count what earlier chunks stored.
+	backfilled, redacted int
 }
 
 // placedUnit is a unit with its turn drafted.
@@ -34,10 +34,12 @@ type placedUnit struct {
 	last bool
 	// silent: it makes no source.
 	silent bool
+	// secrets is how many were replaced in it.
+	secrets int
 }
 
 func (l *Ledger) conversation(ctx context.Context, p dhruva.Principal, in CaptureInput) (*conversation, error) {
-	in.Provider, in.Model = mendLabel(in.Provider), mendLabel(in.Model)
+	in.Provider, in.Model = l.named(in.Provider), l.named(in.Model)
 	c := &conversation{ledger: l, principal: p, in: in, now: l.now()}
 	c.event = in.EventTime
 	if c.event.IsZero() {
@@ -89,7 +91,7 @@ func (c *conversation) arrange() error {
 		if i < cut && !pu.last || u.Text == "" || u.Role != dhruva.RoleUser && u.Role != dhruva.RoleAssistant {
 			continue
 		}
-		pu.turn = c.ledger.capturedTurn(c.principal, c.fresh, u, c.event)
+		pu.turn, pu.secrets = c.ledger.capturedTurn(c.principal, c.fresh, u, c.event)
 		pu.turn.Backfill = !pu.last
 		if pu.last {
 			pu.turn.Provider, pu.turn.Model = c.in.Provider, c.in.Model
@@ -144,7 +146,7 @@ func (c *conversation) store(tx dhruva.Tx) (Captured, bool, error) {
 		}
 	}
 	w.session.Provider, w.session.Model = c.in.Provider, c.in.Model
-	w.out.Backfilled += c.backfilled
+	w.out.Backfilled, w.out.Redactions = w.out.Backfilled+c.backfilled, w.out.Redactions+c.redacted
 	if w.wrote == 0 && c.backfilled == 0 && w.out.Skipped == "" {
 		w.out.Skipped = SkippedKnown
 	}
@@ -276,6 +278,7 @@ func (w *writing) append(u placedUnit) error {
 	}
 	if gone {
 		t.Content, t.Redacted, w.out.Skipped = "", true, SkippedTombstoned
+		u.secrets = 0
 	}
 	if err := w.tx.AppendTurn(t); err != nil {
 		return err
@@ -286,6 +289,8 @@ func (w *writing) append(u placedUnit) error {
 		}
 	}
 	w.wrote, w.prev, w.later = w.wrote+1, t.Seq, append(w.later, t)
+	w.out.Redactions += u.secrets
+	redacted(w.tx, u.secrets)
 	if u.last {
 		w.out.Turns = append(w.out.Turns, t.ID)
 	} else {
@@ -334,7 +339,7 @@ func settle(tx dhruva.Tx, receipt *dhruva.Receipt, in CaptureInput, out Captured
 		return nil
 	}
 	r := *receipt
-	r.Session, r.TurnIDs, r.Generation = out.Session, out.Turns, in.Generation
+	r.Session, r.TurnIDs, r.Generation, r.Redactions = out.Session, out.Turns, in.Generation, out.Redactions
 	r.Ingest = firstText(out.Skipped, IngestStored)
 	return closeReceipt(tx, r)
 }

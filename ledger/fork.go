@@ -45,7 +45,7 @@ func (l *Ledger) fork(ctx context.Context, p dhruva.Principal, in ForkInput) (ou
 	if in.Session != "" || in.Seq != 0 {
 		return out, fmt.Errorf("%w: forking from a turn is not available yet; fork from a checkpoint", dhruva.ErrInvalid)
 	}
-	if in.Branch, err = newBranchName(in.Branch); err != nil {
+	if in.Branch, err = newBranchName(l.hide(in.Branch)); err != nil {
 		return out, err
 	}
 	var source dhruva.Checkpoint

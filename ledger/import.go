@@ -29,10 +29,11 @@ type ImportedTurn struct {
 	Time    time.Time // zero: unknown
 }
 
-// ImportResult counts turns.
+// ImportResult counts turns, and the secrets that were replaced in the new ones.
 type ImportResult struct {
 	Session      dhruva.SessionID
 	New, Skipped int
+	Redactions   int
 }
 
 // ImportTurns stores a conversation in the session of its key, in chunks. It
@@ -67,6 +68,7 @@ func (l *Ledger) importTurns(ctx context.Context, p dhruva.Principal, in ImportI
 			return res, err
 		}
 		res.Session, res.New, res.Skipped = st.session, res.New+st.wrote, res.Skipped-st.wrote
+		res.Redactions += st.secrets
 		if len(st.rest) == 0 {
 			return res, nil
 		}
@@ -88,7 +90,8 @@ type importing struct {
 // saidTurn is a drafted turn and how it is told from others.
 type saidTurn struct {
 	dhruva.Turn
-	by saidBy
+	by      saidBy
+	secrets int // that were replaced
 }
 
 type saidBy struct {
@@ -104,6 +107,7 @@ func by(t dhruva.Turn) saidBy { return saidBy{t.Role, t.Speaker, dhruva.DigestTe
 type step struct {
 	session dhruva.SessionID
 	wrote   int
+	secrets int   // replaced in what it wrote
 	at      int64 // the session's last number
 	rest    []saidTurn
 }
@@ -116,7 +120,7 @@ func (l *Ledger) newImport(p dhruva.Principal, in ImportInput) (*importing, erro
 	if max := l.limits().ImportTurns; len(in.Turns) > max {
 		return nil, fmt.Errorf("%w: %d turns, the limit is %d", dhruva.ErrTooLarge, len(in.Turns), max)
 	}
-	title := clip(strings.TrimSpace(strings.ToValidUTF8(in.Title, "\uFFFD")), maxTitle)
+	title := clip(strings.TrimSpace(l.hide(strings.ToValidUTF8(in.Title, "\uFFFD"))), maxTitle)
 	i := &importing{ledger: l, principal: p, in: in, now: l.now()}
 	if i.fresh, err = l.newSession(p, SessionInput{Space: in.Space, Title: title}); err != nil {
 		return nil, err
@@ -139,9 +143,9 @@ func (i *importing) draft(in ImportedTurn) saidTurn {
 	if at.IsZero() {
 		at = i.now
 	}
-	t := i.ledger.turn(i.principal, i.fresh, Unit{Role: in.Role, Text: in.Text}, dhruva.Micros(at))
-	t.Speaker = mendLabel(in.Speaker)
-	return saidTurn{t, by(t)}
+	t, secrets := i.ledger.turn(i.principal, i.fresh, Unit{Role: in.Role, Text: in.Text}, dhruva.Micros(at))
+	t.Speaker = i.ledger.named(in.Speaker)
+	return saidTurn{t, by(t), secrets}
 }
 
 // step appends the next turns that are not there, at most chunk of them.
@@ -160,9 +164,9 @@ func (i *importing) step(tx dhruva.Tx) (step, error) {
 			return step{}, err
 		}
 	}
-	began, wrote := s.LastSeq, 0
+	began, wrote, secrets := s.LastSeq, 0, 0
 	for len(rest) > 0 && wrote < chunk {
-		t := rest[0].Turn
+		t, found := rest[0].Turn, rest[0].secrets
 		rest = rest[1:]
 		t.Session, t.Seq, t.Parent, t.BeganAfter = s.ID, s.LastSeq+1, s.LastSeq, began
 		ok, err := i.say(tx, t, e.Generation)
@@ -170,7 +174,7 @@ func (i *importing) step(tx dhruva.Tx) (step, error) {
 			return step{}, err
 		}
 		if ok {
-			s.LastSeq, wrote = t.Seq, wrote+1
+			s.LastSeq, wrote, secrets = t.Seq, wrote+1, secrets+found
 		}
 	}
 	if isNew || wrote > 0 {
@@ -184,7 +188,8 @@ func (i *importing) step(tx dhruva.Tx) (step, error) {
 		more(tx)
 	}
 	names(tx, MadeSession, string(s.ID)) // also when there was nothing new
-	return step{s.ID, wrote, s.LastSeq, rest}, err
+	redacted(tx, secrets)
+	return step{s.ID, wrote, secrets, s.LastSeq, rest}, err
 }
 
 func (i *importing) session(tx dhruva.Tx) (dhruva.Session, bool, error) {

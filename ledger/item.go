@@ -41,6 +41,25 @@ func (in *CommitInput) drafted(lim Limits) ([]dhruva.Item, error) {
 	return out, nil
 }
 
+// redactItems replaces the secrets in items that are not digested yet, and counts
+// them.
+func (l *Ledger) redactItems(items []dhruva.Item) (secrets int, err error) {
+	replace := func(text *string) {
+		out, n := l.Redact(*text)
+		*text, secrets = out, secrets+n
+	}
+	for i := range items {
+		replace(&items[i].Text)
+		for j := range items[i].Attrs {
+			if err := l.notSecret("name of an attribute", items[i].Attrs[j].Name); err != nil {
+				return 0, err
+			}
+			replace(&items[i].Attrs[j].Value)
+		}
+	}
+	return secrets, nil
+}
+
 // of are the inputs of one kind.
 func (in *CommitInput) of(kind dhruva.ItemKind) []ItemInput {
 	switch kind {

@@ -118,3 +118,41 @@ func cleanEnds(s string, max int) (string, bool) {
 	}
 	return clip(s, max/2) + cutMark + s[from:], true
 }
+
+// maxTorn bounds what is left out at a cut.
+const maxTorn = 4096
+
+// wholeEnds leaves out what a cut in the middle has torn: the rest of a word
+// before it, and the rest of a line behind it. A secret that was cut in two, or
+// from the name that tells it, could not be told.
+func wholeEnds(s string) string {
+	at := middleCut(s)
+	if at < 0 {
+		return s
+	}
+	head, tail := s[:at], s[at+len(cutMark):]
+	if i := strings.LastIndexFunc(head, unicode.IsSpace); i >= 0 && len(head)-i <= maxTorn {
+		head = head[:i]
+	}
+	next := tail[:min(len(tail), maxTorn)]
+	if i := strings.IndexByte(next, '\n'); i >= 0 {
+		tail = tail[i+1:]
+	} else if i := strings.IndexFunc(next, unicode.IsSpace); i >= 0 {
+		tail = tail[i+1:]
+	}
+	return head + cutMark + tail
+}
+
+// middleCut is where the mark of a cut stands that is nearest to the middle;
+// negative when there is none.
+func middleCut(s string) int {
+	half := len(s) / 2
+	before, behind := strings.LastIndex(s[:min(len(s), half+len(cutMark))], cutMark), strings.Index(s[half:], cutMark)
+	switch {
+	case behind < 0:
+		return before
+	case before < 0 || behind < half-before:
+		return half + behind
+	}
+	return before
+}

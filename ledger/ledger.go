@@ -10,10 +10,15 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// Ledger is the write model over a store. All but Store and Keys are optional.
+// Ledger is the write model over a store, made by New. What New does not set is
+// optional.
 type Ledger struct {
-	Store  dhruva.Store
-	Keys   dhruva.Keyring
+	Store dhruva.Store
+	Keys  dhruva.Keyring
+	// Redact replaces the secrets of a text that is about to be stored, and counts
+	// them. It is a pure function, and redacting twice changes nothing. New sets
+	// one; Verbatim is none.
+	Redact func(text string) (string, int)
 	Now    func() time.Time // nil: time.Now
 	Limits Limits           // zero fields: the defaults
 	Upkeep Upkeep           // zero fields: the defaults
@@ -25,7 +30,7 @@ type Ledger struct {
 
 // New returns a ledger over a store.
 func New(store dhruva.Store, keys dhruva.Keyring) *Ledger {
-	return &Ledger{Store: store, Keys: keys}
+	return &Ledger{Store: store, Keys: keys, Redact: secrets()}
 }
 
 // Limits bound what is taken in. A zero field means its default. What a client

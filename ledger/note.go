@@ -28,7 +28,7 @@ type RememberInput struct {
 	// Authority user says that a person said it and needs memory:attest;
 	// assistant, the default, is what a model notes down.
 	Authority string
-	// Receipt, when given, is closed in the same Update.
+	// Receipt, when given, is closed in the same Update. Its Redactions are set.
 	Receipt *dhruva.Receipt
 }
 
@@ -46,7 +46,7 @@ func (l *Ledger) Remember(ctx context.Context, in RememberInput) (dhruva.Source,
 }
 
 func (l *Ledger) remember(ctx context.Context, p dhruva.Principal, in RememberInput) (out dhruva.Source, err error) {
-	n := note{said: said{space: in.Space, text: in.Text, id: in.SourceID, always: true, now: l.now()}}
+	n := note{said: said{space: in.Space, id: in.SourceID, always: true, now: l.now()}}
 	switch in.Authority {
 	case AuthorityUser:
 		if !p.May(dhruva.MemoryAttest) {
@@ -62,15 +62,16 @@ func (l *Ledger) remember(ctx context.Context, p dhruva.Principal, in RememberIn
 		return out, err
 	}
 	n.event = n.now
+	n.text, n.secrets = l.Redact(in.Text)
 	if n.id == "" {
-		n.id = dhruva.ContentID(l.Keys, p.Tenant, in.Space, n.role, in.Text)
+		n.id = dhruva.ContentID(l.Keys, p.Tenant, in.Space, n.role, n.text)
 	}
 	receipt := l.finishing(ctx, p, in.Receipt, in.Space)
 	draft, err := l.notesDraft(p, in.Space)
 	if err != nil {
 		return out, err
 	}
-	turn := l.turn(p, draft, Unit{Role: n.role, Text: in.Text}, n.now)
+	turn, _ := l.turn(p, draft, Unit{Role: n.role, Text: n.text}, n.now)
 	err = l.update(ctx, p, in.Space, func(tx dhruva.Tx) error {
 		n := n
 		if n.generation, err = generation(tx, p, in.Space); err != nil {
@@ -81,10 +82,15 @@ func (l *Ledger) remember(ctx context.Context, p dhruva.Principal, in RememberIn
 			return err
 		}
 		names(tx, MadeSource, sourceRef(out))
+		redacted(tx, n.secrets)
+		captured.Redactions = n.secrets
 		return settle(tx, receipt, CaptureInput{Generation: n.generation}, captured)
 	})
 	if err != nil {
 		return dhruva.Source{}, err
+	}
+	if in.Receipt != nil {
+		in.Receipt.Redactions = n.secrets
 	}
 	return out, nil
 }
@@ -108,12 +114,13 @@ func (l *Ledger) rememberable(in RememberInput) error {
 	if id, err := label("source id", string(in.SourceID), maxName, true); err != nil || id != string(in.SourceID) {
 		return firstOf(err, fmt.Errorf("%w: source id has spaces around it", dhruva.ErrInvalid))
 	}
-	return nil
+	return l.notSecret("source id", string(in.SourceID))
 }
 
 // note is a text said outside any conversation.
 type note struct {
 	said
+	secrets         int // that were replaced in its text
 	provider, model string
 }
 
@@ -191,7 +198,7 @@ func (l *Ledger) notes(tx dhruva.Tx, p dhruva.Principal, space dhruva.SpaceID, d
 // captureFailed keeps the user's text of a call that failed or was cut, once.
 func (l *Ledger) captureFailed(ctx context.Context, p dhruva.Principal, in CaptureInput) (out Captured, err error) {
 	now := l.now()
-	n := note{provider: mendLabel(in.Provider), model: mendLabel(in.Model), said: said{
+	n := note{provider: l.named(in.Provider), model: l.named(in.Model), said: said{
 		space: in.Space, generation: in.Generation, role: dhruva.RoleUser, class: dhruva.ClassUserTyped, event: in.EventTime, now: now,
 	}}
 	if n.event.IsZero() {
@@ -202,8 +209,8 @@ func (l *Ledger) captureFailed(ctx context.Context, p dhruva.Principal, in Captu
 	if err != nil {
 		return out, err
 	}
-	turn := l.capturedTurn(p, draft, Unit{Role: dhruva.RoleUser, Text: in.User.Text, Truncated: in.User.Truncated}, n.event)
-	n.text, n.id = turn.Content, dhruva.ContentID(l.Keys, p.Tenant, in.Space, dhruva.RoleUser, turn.Content)
+	turn, secrets := l.capturedTurn(p, draft, Unit{Role: dhruva.RoleUser, Text: in.User.Text, Truncated: in.User.Truncated}, n.event)
+	n.text, n.secrets, n.id = turn.Content, secrets, dhruva.ContentID(l.Keys, p.Tenant, in.Space, dhruva.RoleUser, turn.Content)
 	err = l.update(ctx, p, in.Space, func(tx dhruva.Tx) error {
 		if err := current(tx, in.Space, in.Generation); err != nil {
 			return err
@@ -229,5 +236,9 @@ func (l *Ledger) noteOnce(tx dhruva.Tx, p dhruva.Principal, n note, draft dhruva
 		return Captured{Skipped: SkippedTombstoned}, err
 	}
 	_, out, err := l.note(tx, p, n, draft, t)
+	if out.Skipped == "" {
+		out.Redactions = n.secrets
+		redacted(tx, n.secrets)
+	}
 	return out, err
 }

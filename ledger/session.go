@@ -81,16 +81,16 @@ func (l *Ledger) newSession(p dhruva.Principal, in SessionInput) (dhruva.Session
 
 // dress checks and sets what people see of a session.
 func (l *Ledger) dress(s *dhruva.Session, title, provider, model string, now time.Time) (err error) {
-	if s.Title, err = label("title", title, maxTitle, true); err != nil {
+	if s.Title, err = label("title", l.hide(title), maxTitle, true); err != nil {
 		return err
 	}
 	if s.Title == "" {
 		s.Title = now.Format("Session Mon 02 Jan 15:04")
 	}
-	if s.Provider, err = plainLabel("provider", provider); err != nil {
+	if s.Provider, err = plainLabel("provider", l.hide(provider)); err != nil {
 		return err
 	}
-	s.Model, err = plainLabel("model", model)
+	s.Model, err = plainLabel("model", l.hide(model))
 	return err
 }
 
@@ -149,7 +149,7 @@ func (l *Ledger) SetTitle(ctx context.Context, id dhruva.SessionID, title string
 	if err != nil {
 		return dhruva.Session{}, wrap("set title", err)
 	}
-	if title, err = label("title", title, maxTitle, false); err != nil {
+	if title, err = label("title", l.hide(title), maxTitle, false); err != nil {
 		return dhruva.Session{}, wrap("set title", err)
 	}
 	now := l.now()

@@ -59,7 +59,18 @@ func (l *Ledger) newSpace(p dhruva.Principal, in SpaceInput) (dhruva.Space, erro
 	}
 	s := dhruva.Space{Tenant: p.Tenant, ID: dhruva.SpaceID(dhruva.NewID()), Owner: p.ID, CreatedAt: l.now()}
 	s.UpdatedAt = s.CreatedAt
-	return s, describe(&s, SpacePatch{&in.Name, &in.Description, &in.ProjectRoot})
+	return s, describe(&s, l.hidden(SpacePatch{&in.Name, &in.Description, &in.ProjectRoot}))
+}
+
+// hidden is a patch without secrets.
+func (l *Ledger) hidden(patch SpacePatch) SpacePatch {
+	for _, text := range []**string{&patch.Name, &patch.Description, &patch.ProjectRoot} {
+		if *text != nil {
+			out := l.hide(**text)
+			*text = &out
+		}
+	}
+	return patch
 }
 
 // describe applies a patch after checking it.
@@ -111,6 +122,7 @@ func (l *Ledger) Space(ctx context.Context, nameOrID string) (dhruva.Space, erro
 		return dhruva.Space{}, wrap("space", err)
 	}
 	var out dhruva.Space
+	nameOrID = l.hide(nameOrID) // as it is stored
 	err = l.view(ctx, p, func(tx dhruva.Tx) error {
 		out, err = findSpace(tx, p, nameOrID)
 		return err
@@ -151,6 +163,7 @@ func findSpace(tx dhruva.Tx, p dhruva.Principal, nameOrID string) (dhruva.Space,
 // state:write, memory:write or proxy, because a proxied call may be the first
 // thing that ever happens.
 func (l *Ledger) EnsureSpace(ctx context.Context, name string) (dhruva.Space, error) {
+	name = l.hide(name)
 	out, err := l.Space(ctx, name)
 	if !errors.Is(err, dhruva.ErrNotFound) {
 		return out, err
@@ -195,6 +208,7 @@ func (l *Ledger) ListSpaces(ctx context.Context, page dhruva.Page) (out []dhruva
 // UpdateSpace changes a space's name, description or project root. A name that
 // another space has, within reach or not, is ErrConflict. Needs state:write.
 func (l *Ledger) UpdateSpace(ctx context.Context, id dhruva.SpaceID, patch SpacePatch) (dhruva.Space, error) {
+	patch = l.hidden(patch)
 	out, err := l.editSpace(ctx, id, func(tx dhruva.Tx, s *dhruva.Space, now time.Time) error {
 		before := s.Name
 		if err := describe(s, patch); err != nil {

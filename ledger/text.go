@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/redact"
 )
 
 // acknowledgements are answers that carry no fact although they are long
@@ -25,7 +26,7 @@ var acknowledgements = map[string]bool{
 // "ok": fewer than two words and fewer than eight characters, or a plain
 // acknowledgement. Such texts stay turns but make no source.
 func Trivial(text string) bool {
-	n := dhruva.Normalize(text)
+	n := dhruva.Normalize(redact.New().Strip(text)) // a placeholder says nothing
 	if words(n) < 2 && utf8.RuneCountInString(n) < 8 {
 		return true
 	}

@@ -37,7 +37,7 @@ type Exchange struct {
 	// Assistant nil, or without text: the call failed and neither turn is stored.
 	Assistant       *Unit
 	Provider, Model string
-	// Receipt, when given, is closed in the same Update.
+	// Receipt, when given, is closed in the same Update. Its Redactions are set.
 	Receipt *dhruva.Receipt
 	// Title, when given, becomes the session's.
 	Title string
@@ -76,15 +76,19 @@ func (l *Ledger) AppendExchange(ctx context.Context, began Began, in Exchange) (
 		return nil, wrap("append", err)
 	}
 	space := began.Session.Space
-	in.Provider, in.Model = mendLabel(in.Provider), mendLabel(in.Model)
-	turns, err := l.draftTurns(p, began, in)
+	in.Provider, in.Model, in.Title = l.named(in.Provider), l.named(in.Model), l.hide(in.Title)
+	turns, n, err := l.draftTurns(p, began, in)
 	if err != nil {
 		return nil, wrap("append", err)
+	}
+	if in.Receipt != nil {
+		in.Receipt.Redactions = n
 	}
 	receipt := l.finishing(ctx, p, in.Receipt, space)
 	var out []dhruva.Turn
 	err = l.update(ctx, p, space, func(tx dhruva.Tx) error {
 		out, err = l.appendExchange(tx, p, began, in, turns)
+		redacted(tx, n)
 		if err != nil || receipt == nil {
 			return err
 		}
@@ -98,41 +102,50 @@ func (l *Ledger) AppendExchange(ctx context.Context, began Began, in Exchange) (
 	return out, nil
 }
 
-// draftTurns are the turns without their numbers; none when the call failed.
-func (l *Ledger) draftTurns(p dhruva.Principal, began Began, in Exchange) ([]dhruva.Turn, error) {
+// draftTurns are the turns without their numbers, and how many secrets were
+// replaced in them; none when the call failed.
+func (l *Ledger) draftTurns(p dhruva.Principal, began Began, in Exchange) (out []dhruva.Turn, secrets int, err error) {
 	lim := l.limits()
 	if in.Assistant == nil || in.Assistant.Text == "" {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if in.User.Text == "" {
-		return nil, fmt.Errorf("%w: the message is empty", dhruva.ErrInvalid)
+		return nil, 0, fmt.Errorf("%w: the message is empty", dhruva.ErrInvalid)
 	}
 	if err := body("message", in.User.Text, lim.TurnBytes); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	now := l.now()
-	var out []dhruva.Turn
 	for _, u := range []Unit{in.User, *in.Assistant} {
-		t := l.turn(p, began.Session, u, now)
+		t, n := l.turn(p, began.Session, u, now)
 		t.Provider, t.Model = in.Provider, in.Model
-		out = append(out, t)
+		out, secrets = append(out, t), secrets+n
 	}
 	out[0].Role, out[1].Role = dhruva.RoleUser, dhruva.RoleAssistant
-	return out, nil
+	return out, secrets, nil
 }
 
-// turn is a captured text as a turn, without number and parent.
-func (l *Ledger) turn(p dhruva.Principal, s dhruva.Session, u Unit, at time.Time) dhruva.Turn {
-	text, cut := clean(u.Text, l.limits().TurnBytes)
+// turn is a captured text as a turn, without number and parent, and how many
+// secrets were replaced in it. They go before the text is cut, so that none is
+// cut in two.
+func (l *Ledger) turn(p dhruva.Principal, s dhruva.Session, u Unit, at time.Time) (dhruva.Turn, int) {
+	text, n := l.Redact(mend(u.Text))
+	text, cut := clean(text, l.limits().TurnBytes)
 	u.Text, u.Truncated = text, u.Truncated || cut
-	return draftTurn(p, s, u, at)
+	return draftTurn(p, s, u, at), n
 }
 
-// capturedTurn is turn for what went through the proxy.
-func (l *Ledger) capturedTurn(p dhruva.Principal, s dhruva.Session, u Unit, at time.Time) dhruva.Turn {
+// capturedTurn is turn for what went through the proxy. It may have been cut
+// before it came here, so that it is always cut first: the full text and the cut
+// one make the same turn.
+func (l *Ledger) capturedTurn(p dhruva.Principal, s dhruva.Session, u Unit, at time.Time) (dhruva.Turn, int) {
 	text, cut := cleanEnds(u.Text, l.limits().CaptureBytes)
-	u.Text, u.Truncated = text, u.Truncated || cut
-	return draftTurn(p, s, u, at)
+	if u.Truncated = u.Truncated || cut; u.Truncated {
+		text = wholeEnds(text)
+	}
+	text, n := l.Redact(text)
+	u.Text = text
+	return draftTurn(p, s, u, at), n
 }
 
 func draftTurn(p dhruva.Principal, s dhruva.Session, u Unit, at time.Time) dhruva.Turn {

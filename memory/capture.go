@@ -32,7 +32,7 @@ func (m *Memory) Capture(ctx context.Context, in CaptureInput) (dhruva.Receipt, 
 		r.Ingest = "dropped"
 		return r, errors.Join(err, m.Ledger.CloseReceipt(ctx, r))
 	}
-	r.Session, r.TurnIDs = got.Session, got.Turns
+	r.Session, r.TurnIDs, r.Redactions = got.Session, got.Turns, got.Redactions
 	r.Ingest = or(got.Skipped, r.Ingest)
 	return r, nil
 }

@@ -183,6 +183,8 @@ type RememberInput struct {
 type Remembered struct {
 	Source  dhruva.Source
 	Receipt dhruva.ReceiptID
+	// Redactions counts the secrets that were replaced in the text.
+	Redactions int
 	// Replayed: it was done before, by a call with the same idempotency key.
 	Replayed bool
 }

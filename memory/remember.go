@@ -41,7 +41,7 @@ func (m *Memory) RememberIn(ctx context.Context, in RememberInput) (out Remember
 func (m *Memory) Remembered(ctx context.Context, done ledger.Outcome) (Remembered, error) {
 	space, id := done.Source()
 	src, err := m.Ledger.Source(ledger.AsMaker(ctx), space, id)
-	return Remembered{Source: src.Source, Receipt: dhruva.ReceiptID(done.Last(ledger.MadeReceipt)), Replayed: true}, err
+	return Remembered{Source: src.Source, Receipt: dhruva.ReceiptID(done.Last(ledger.MadeReceipt)), Redactions: done.Redactions(), Replayed: true}, err
 }
 
 func (m *Memory) remember(ctx context.Context, in RememberInput) (Remembered, error) {
@@ -58,5 +58,5 @@ func (m *Memory) remember(ctx context.Context, in RememberInput) (Remembered, er
 	if err != nil {
 		return Remembered{}, err
 	}
-	return Remembered{Source: src, Receipt: r.ID}, nil
+	return Remembered{Source: src, Receipt: r.ID, Redactions: r.Redactions}, nil
 }
