@@ -47,6 +47,7 @@ type Checkpoint struct {
 	Window      *Window             `json:"window" doc:"Turns it was drawn from; null when none."`
 	CreatedAt   time.Time           `json:"created_at"`
 	Items       []ItemDetail        `json:"items" doc:"Everything stored, in canonical order."`
+	Redactions  int                 `json:"redactions,omitempty" doc:"In the answer to saving it: how many secrets were replaced by placeholders."`
 }
 
 // Window is a range of a session's turns: after Base up to Through.

@@ -77,12 +77,13 @@ type RememberInput struct {
 
 // Remembered is what became of a text.
 type Remembered struct {
-	Source  dhruva.SourceID    `json:"source_id"`
-	Class   dhruva.SourceClass `json:"class"`
-	State   dhruva.SourceState `json:"state"`
-	HeldFor string             `json:"held_for,omitempty" doc:"Why it waits for a person."`
-	Trust   float64            `json:"trust"`
-	Receipt dhruva.ReceiptID   `json:"receipt_id"`
+	Source     dhruva.SourceID    `json:"source_id"`
+	Class      dhruva.SourceClass `json:"class"`
+	State      dhruva.SourceState `json:"state"`
+	HeldFor    string             `json:"held_for,omitempty" doc:"Why it waits for a person."`
+	Trust      float64            `json:"trust"`
+	Receipt    dhruva.ReceiptID   `json:"receipt_id"`
+	Redactions int                `json:"redactions,omitempty" doc:"How many secrets were replaced by placeholders before it was stored."`
 }
 
 // Recall searches a space; an empty name is the key's own space.
@@ -117,9 +118,10 @@ type ImportTurn struct {
 
 // Imported counts turns.
 type Imported struct {
-	Session dhruva.SessionID `json:"session_id"`
-	New     int              `json:"new_turns"`
-	Skipped int              `json:"skipped" doc:"There already, or blank."`
+	Session    dhruva.SessionID `json:"session_id"`
+	New        int              `json:"new_turns"`
+	Skipped    int              `json:"skipped" doc:"There already, or blank."`
+	Redactions int              `json:"redactions,omitempty" doc:"How many secrets were replaced by placeholders in the new turns."`
 }
 
 // Import stores a conversation in a space. It may be repeated.

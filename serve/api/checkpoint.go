@@ -77,8 +77,10 @@ func (a *api) createCheckpoint(ctx context.Context, in *struct {
 	if err != nil {
 		return client.Checkpoint{}, err
 	}
-	c, err := a.ledger.Commit(ctx, commitInput(s.ID, in.Body))
-	return checkpointView(c), err
+	secrets, save := 0, commitInput(s.ID, in.Body)
+	save.Redactions = &secrets
+	c, err := a.ledger.Commit(ctx, save)
+	return savedView(c, secrets), err
 }
 
 func (a *api) showCheckpoint(ctx context.Context, in *InCheckpoint) (client.Checkpoint, error) {
@@ -96,6 +98,13 @@ func (a *api) forkCheckpoint(ctx context.Context, in *struct {
 	Body client.ForkInput
 }) (client.Session, error) {
 	return a.forked(ctx, ledger.ForkInput{Checkpoint: in.Ref}, in.Body)
+}
+
+// savedView is a checkpoint in the answer to saving it.
+func savedView(c dhruva.Checkpoint, secrets int) client.Checkpoint {
+	out := checkpointView(c)
+	out.Redactions = secrets
+	return out
 }
 
 func checkpointView(c dhruva.Checkpoint) client.Checkpoint {

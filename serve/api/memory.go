@@ -70,7 +70,7 @@ func (a *api) remember(ctx context.Context, in *struct {
 
 func rememberedView(r memory.Remembered) client.Remembered {
 	s := r.Source
-	return client.Remembered{Source: s.ID, Class: s.Class, State: s.State, HeldFor: s.HeldFor, Trust: s.Class.Trust(), Receipt: r.Receipt}
+	return client.Remembered{Source: s.ID, Class: s.Class, State: s.State, HeldFor: s.HeldFor, Trust: s.Class.Trust(), Receipt: r.Receipt, Redactions: r.Redactions}
 }
 
 type importIn struct {
@@ -87,7 +87,7 @@ func (a *api) importTurns(ctx context.Context, in *importIn) (client.Imported, e
 		Space: s.ID, Key: in.Body.Key, Title: in.Body.Title,
 		Turns: each(in.Body.Turns, func(t client.ImportTurn) ledger.ImportedTurn { return ledger.ImportedTurn(t) }),
 	})
-	return client.Imported{Session: r.Session, New: r.New, Skipped: r.Skipped}, err
+	return client.Imported{Session: r.Session, New: r.New, Skipped: r.Skipped, Redactions: r.Redactions}, err
 }
 
 func (a *api) listSources(ctx context.Context, in *struct {

@@ -173,7 +173,7 @@ func thatSession[P interface{ session() dhruva.SessionID }](a *api, ctx context.
 
 func madeCheckpoint[I any](a *api, ctx context.Context, _ *I, done ledger.Outcome) (client.Checkpoint, error) {
 	c, err := a.ledger.Checkpoint(ctx, done.Last(ledger.MadeCheckpoint))
-	return checkpointView(c), err
+	return savedView(c, done.Redactions()), err
 }
 
 func madeNote[I any](a *api, ctx context.Context, _ *I, done ledger.Outcome) (client.Remembered, error) {
@@ -190,7 +190,7 @@ func releasedSource[I any](a *api, ctx context.Context, _ *I, done ledger.Outcom
 
 func importedTurns(_ *api, _ context.Context, in *importIn, done ledger.Outcome) (client.Imported, error) {
 	n := done.Turns()
-	return client.Imported{Session: dhruva.SessionID(done.Last(ledger.MadeSession)), New: n, Skipped: len(in.Body.Turns) - n}, nil
+	return client.Imported{Session: dhruva.SessionID(done.Last(ledger.MadeSession)), New: n, Skipped: len(in.Body.Turns) - n, Redactions: done.Redactions()}, nil
 }
 
 // shownKey: a key is shown once, and never stored.

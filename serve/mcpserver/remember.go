@@ -23,6 +23,8 @@ type rememberOut struct {
 	Class   dhruva.SourceClass `json:"class"`
 	Trust   float64            `json:"trust"`
 	Receipt dhruva.ReceiptID   `json:"receipt_id"`
+	// Redactions counts the secrets that were replaced in the text.
+	Redactions int `json:"redactions,omitempty"`
 }
 
 func (s *Server) remember(ctx context.Context, _ *mcp.CallToolRequest, in rememberArgs) (*mcp.CallToolResult, any, error) {
@@ -38,5 +40,8 @@ func (s *Server) remember(ctx context.Context, _ *mcp.CallToolRequest, in rememb
 	if src.State != dhruva.SourceReady {
 		text = fmt.Sprintf("Stored as %s, but it is %s: it is not recalled until a person releases it.", src.ID, src.State)
 	}
-	return result(text, rememberOut{Source: src.ID, State: src.State, Class: src.Class, Trust: src.Class.Trust(), Receipt: r.Receipt})
+	if r.Redactions > 0 {
+		text += fmt.Sprintf(" Secrets are not stored: %d replaced by a placeholder.", r.Redactions)
+	}
+	return result(text, rememberOut{Source: src.ID, State: src.State, Class: src.Class, Trust: src.Class.Trust(), Receipt: r.Receipt, Redactions: r.Redactions})
 }
