@@ -109,6 +109,7 @@ func (p *program) checkpointCreate() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				p.sayRedacted(k.Redactions)
 				p.say("next: dhruva mount SESSION %s", k.Hash.Short())
 				return p.print(k, func(w io.Writer) { fmt.Fprintln(w, k.Hash) })
 			})

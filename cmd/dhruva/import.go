@@ -58,10 +58,12 @@ type line struct {
 
 // imported is what an import prints.
 type imported struct {
-	Sessions int      `json:"sessions"`
-	NewTurns int      `json:"new_turns"`
-	Skipped  int      `json:"skipped"`
-	Errors   []string `json:"errors"`
+	Sessions int `json:"sessions"`
+	NewTurns int `json:"new_turns"`
+	Skipped  int `json:"skipped"`
+	// Redactions counts the secrets that were replaced in the new turns.
+	Redactions int      `json:"redactions,omitempty"`
+	Errors     []string `json:"errors"`
 }
 
 func (i *imported) fail(format string, args ...any) {
@@ -97,6 +99,7 @@ func (p *program) reportImport(out imported) error {
 		return func(w io.Writer) { fmt.Fprintf(w, format, out.Sessions, out.NewTurns, out.Skipped, len(out.Errors)) }
 	}
 	err := p.printBare(out, counts("%d sessions, %d new turns, %d skipped, %d errors\n"), counts("%d %d %d %d\n"))
+	p.sayRedacted(out.Redactions)
 	if len(out.Errors) == 0 || err != nil {
 		return err
 	}
@@ -104,6 +107,13 @@ func (p *program) reportImport(out imported) error {
 		p.say("%s", e)
 	}
 	return withFix(fmt.Errorf("%w: %d of them", errPartial, len(out.Errors)), "correct those and repeat the command: what is done already is skipped")
+}
+
+// sayRedacted tells how many secrets were not stored.
+func (p *program) sayRedacted(n int) {
+	if n > 0 {
+		p.say("%d %s replaced by a placeholder, and not stored", n, plural(n, "secret was", "secrets were"))
+	}
 }
 
 // fileTitle is the title of a conversation that has no name of its own.
@@ -231,6 +241,7 @@ func (p *program) importAll(ctx context.Context, api *client.Client, space strin
 		switch {
 		case err == nil:
 			out.Sessions, out.NewTurns, out.Skipped = out.Sessions+1, out.NewTurns+r.New, out.Skipped+r.Skipped
+			out.Redactions += r.Redactions
 		case errors.As(err, &problem) && (errors.Is(err, dhruva.ErrInvalid) || errors.Is(err, dhruva.ErrTooLarge)):
 			out.fail("session %s: %v", oneLine(c.Title, 60), err)
 		default:
