@@ -136,25 +136,39 @@ func (s *Store) startWatch() {
 }
 
 // poll looks at a mark of the database at intervals, and hints that everything
-// may have changed whenever it is another one than before. Not to know is to
-// have missed something.
+// may have changed whenever it is another one than before.
 func (s *Store) poll(ctx context.Context, every time.Duration, look func(context.Context) (string, error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	last := ""
-	for first := true; ; first = false {
-		mark, err := look(ctx)
-		if err != nil {
-			mark = ""
-		}
-		if !first && (mark != last || mark == "") && ctx.Err() == nil {
+	var seen mark
+	for {
+		now, err := look(ctx)
+		if seen.changed(now, err) && ctx.Err() == nil {
 			s.hints.mark(everywhere)
 		}
-		last = mark
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// mark is the last one that was seen.
+type mark struct {
+	last   string
+	known  bool // there has been one
+	missed bool // it could not be seen since
+}
+
+// changed says whether something may have been missed. While the database does
+// not answer there is nothing to look at.
+func (m *mark) changed(now string, err error) bool {
+	if err != nil {
+		m.missed = true
+		return false
+	}
+	changed := m.known && now != m.last || m.missed
+	m.last, m.known, m.missed = now, true, false
+	return changed
 }

@@ -37,13 +37,15 @@ type pgConn struct {
 	broken     error                   // why the connection cannot be used again
 	warning    string                  // the last one of the server
 
-	ctx    context.Context
-	until  time.Time   // the deadline of ctx, or one of our own when it has none
-	disarm func() bool // set while something is waited for
+	ctx     context.Context
+	until   time.Time   // its deadline, or one of our own when it has none
+	bounded bool        // it has one
+	disarm  func() bool // set while something is waited for
 
 	// The transaction. It is opened by its first statement.
 	opening  []pgOpening
 	answered bool  // anything of it has been answered
+	locking  bool  // its opening takes locks
 	failed   error // why it cannot go on; undo or rollback ends that
 	at       int   // counts parts; part 0 is the opening
 	wanted   bool  // a savepoint is made by the first write
@@ -110,11 +112,11 @@ func (c *pgConn) close() error {
 // bound: whatever is waited for ends with the context.
 func (c *pgConn) bound(ctx context.Context) {
 	c.ctx = ctx
-	if d, ok := ctx.Deadline(); ok {
-		c.until = d
-	} else {
-		c.until = time.Now().Add(c.db.timeout)
+	d, ok := ctx.Deadline()
+	if !ok {
+		d = time.Now().Add(c.db.timeout)
 	}
+	c.until, c.bounded = d, ok
 }
 
 // The settings of every transaction. They are local to it, so that a pooler may
@@ -135,6 +137,7 @@ const noTenant = "\x01"
 
 func (c *pgConn) begin(scopes []dhruva.Scope) error {
 	c.open(pgBegin, scopes, c.db.timeout)
+	c.locking = len(scopes) > 0
 	for _, s := range scopes {
 		c.opening = append(c.opening, pgOpening{pgLock, []any{lockKey(c.schema, s)}})
 	}
@@ -150,6 +153,7 @@ func (c *pgConn) snapshot(scopes []dhruva.Scope) error {
 // costs nothing.
 func (c *pgConn) open(begin string, scopes []dhruva.Scope, idle time.Duration) {
 	c.used++
+	c.locking = false
 	c.answered, c.failed, c.at, c.wanted, c.made = false, nil, 0, false, false
 	left := time.Until(c.until)
 	left -= min(left/10, 50*time.Millisecond) // the server's error comes before our deadline
@@ -429,21 +433,33 @@ func (c *pgConn) flush() error {
 }
 
 // arm sets the deadline of what is waited for, and has the connection cut when
-// the context is cancelled; rest ends that.
+// the context is cancelled, or the store closes while a lock is waited for; rest
+// ends that.
 func (c *pgConn) arm() {
 	if c.disarm != nil {
 		return
 	}
+	if !c.bounded {
+		c.until = time.Now().Add(c.db.timeout)
+	}
 	c.net.SetDeadline(c.until)
-	c.disarm = func() bool { return true }
+	stop := func() bool { return true }
 	if c.ctx.Done() != nil {
-		c.disarm = context.AfterFunc(c.ctx, func() { c.net.SetDeadline(time.Unix(1, 0)) })
+		stop = context.AfterFunc(c.ctx, c.cut)
+	}
+	c.disarm = stop
+	if c.locking && !c.answered && c.db.life != nil {
+		also := context.AfterFunc(c.db.life, c.cut)
+		c.disarm = func() bool { a, b := stop(), also(); return a && b }
 	}
 }
 
+// cut ends what is waited for, from whatever goroutine.
+func (c *pgConn) cut() { c.net.SetDeadline(time.Unix(1, 0)) }
+
 func (c *pgConn) rest() {
 	if c.disarm != nil && !c.disarm() {
-		c.lose(context.Cause(c.ctx))
+		c.lose(errors.New("it was cut"))
 	}
 	c.disarm = nil
 }

@@ -67,7 +67,7 @@ func (n *notifier) start(s *Store, c conn) error {
 	if err != nil {
 		return err
 	}
-	n.s, n.channel, s.hints.notify = s, names[0], newDirty()
+	n.s, n.channel, s.hints.notify, n.db.life = s, names[0], newDirty(), s.life
 	s.telling.Go(n.run)
 	return nil
 }
@@ -181,18 +181,22 @@ func (n *notifier) run() {
 		if len(scopes) == 0 {
 			continue
 		}
+		pause := n.s.options.NotifyInterval // many commits make one message
 		if err := n.tell(one, scopes); err != nil {
 			n.s.hints.notify.mark(everywhere) // what was not told is not known any more
+			pause = max(pause, retryTell)
 		}
-		select { // many commits make one message
-		case <-time.After(n.s.options.NotifyInterval):
+		select {
+		case <-time.After(pause):
 		case <-n.s.quiet:
 		}
 	}
 }
 
-// tellTime bounds one message.
-const tellTime = 5 * time.Second
+const (
+	tellTime  = 2 * time.Second        // of one message
+	retryTell = 200 * time.Millisecond // after one that failed
+)
 
 func (n *notifier) tell(p *pool, scopes []dhruva.Scope) error {
 	ctx, cancel := context.WithTimeout(context.Background(), tellTime)

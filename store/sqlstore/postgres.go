@@ -37,6 +37,7 @@ type postgres struct {
 	named   bool          // statements are prepared under names
 	timeout time.Duration // of what has no deadline
 	secrets []string
+	life    context.Context // that of the store, once it is open
 }
 
 // postgresDialect is PostgreSQL at a URL, in the first schema of its
