@@ -87,17 +87,18 @@ func (p *program) ensureAdmin(ctx context.Context, dir, key string) error {
 	if key != "" || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(dir, storeFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, storeFile)); err != nil && p.storeURL("") == "" {
 		return withFix(fmt.Errorf("%w: %s is gone from %s", dhruva.ErrUnauthenticated, auth.AdminKeyFile, dir), "start the server again: it makes a new one")
 	}
-	in, err := open(ctx, dir, "", p.providersOrFault(dir), slog.New(slog.DiscardHandler))
+	in, err := open(ctx, dir, p.storeURL(""), p.providersOrFault(dir), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	return in.closeSoon()
 }
 
-// inProcess opens the store here.
+// inProcess opens the store here. What a command leaves to be done in the
+// background is done before it ends, by a command that stays while it stays.
 func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Client, func() error, error) {
 	none := func() error { return nil }
 	if there, err := installed(dir); err != nil || !there && !p.makes {
@@ -105,7 +106,7 @@ func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Clien
 			"correct --data or DHRUVA_DATA if another directory was meant"))
 	}
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	in, err := open(ctx, dir, "", p.providersOrFault(dir), log)
+	in, err := open(ctx, dir, p.storeURL(""), p.providersOrFault(dir), log)
 	if err != nil {
 		return nil, none, err
 	}
@@ -115,10 +116,15 @@ func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Clien
 		}
 		p.keyFile = filepath.Join(dir, auth.AdminKeyFile)
 	}
+	done := func() error { return errors.Join(in.settle(), in.closeSoon()) }
+	if p.stays {
+		in.work()
+		done = in.closeSoon
+	}
 	mux := http.NewServeMux()
 	mux.Handle(client.Prefix+"/", in.api())
 	rt := inProcess{api.Front{Log: log}.Wrap(mux)}
-	return &client.Client{BaseURL: "http://localhost", Key: key, HTTP: &http.Client{Transport: rt, CheckRedirect: client.NoRedirect}}, in.closeSoon, nil
+	return &client.Client{BaseURL: "http://localhost", Key: key, HTTP: &http.Client{Transport: rt, CheckRedirect: client.NoRedirect}}, done, nil
 }
 
 func adminKey(dir string) (string, error) {

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,7 @@ import (
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/client"
+	"github.com/dhruva-memory/dhruva/ledger"
 	"github.com/dhruva-memory/dhruva/llm"
 	"github.com/dhruva-memory/dhruva/serve/api"
 	"github.com/dhruva-memory/dhruva/store/sqlstore"
@@ -98,8 +98,10 @@ func (p *program) diagnose(ctx context.Context, dir string, network bool) []find
 	out = append(out, private(dir, "."), master, admin, private(dir, providersFile), private(dir, storeFile))
 	server, live := p.server(ctx, dir)
 	out = append(out, server)
-	if blocked(filepath.Join(dir, storeFile)) == nil {
-		out = append(out, storeChecks(ctx, dir, keyring, key)...)
+	if at, err := storePath(dir, p.storeURL("")); err != nil {
+		out = append(out, finding{"store", "problem", api.Words(err), "correct DHRUVA_STORE"})
+	} else if at != inMemory && (onPostgres(at) || blocked(at) == nil) {
+		out = append(out, storeChecks(ctx, at, keyring, key, live != nil)...)
 	}
 	if live != nil && key != "" {
 		out = append(out, serverKnows(ctx, dir, live.URL, key))
@@ -218,10 +220,10 @@ func (p *program) server(ctx context.Context, dir string) (finding, *serving) {
 }
 
 // storeChecks open the store beside a server that may be running, read through
-// it, recompute every checkpoint, and try the keys on it.
-func storeChecks(ctx context.Context, dir string, keyring *auth.Keyring, key string) []finding {
-	path := filepath.Join(dir, storeFile)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+// it, recompute every checkpoint, try the keys on it, and look how background
+// work stands.
+func storeChecks(ctx context.Context, path string, keyring *auth.Keyring, key string, served bool) []finding {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !onPostgres(path) {
 		return []finding{{"store", "ok", "none yet", ""}}
 	}
 	store, err := sqlstore.Open(ctx, path, sqlstore.Options{})
@@ -237,23 +239,11 @@ func storeChecks(ctx context.Context, dir string, keyring *auth.Keyring, key str
 	if keyring != nil {
 		out = append(out, keyCheck(ctx, store, keyring, key))
 	}
-	return out
-}
-
-// storeFix: a backup helps where the file itself is broken.
-func storeFix(path string, err error) string {
-	for _, name := range []string{filepath.Dir(path), path, path + "-wal", path + "-shm"} {
-		if blocked(name) != nil {
-			return accessFix(name)
-		}
+	standing, err := ledger.New(store, keyring).Standing(ctx, dhruva.SystemScope())
+	if err != nil {
+		return append(out, finding{"background", "problem", api.Words(err), "restore the store from a backup, and keep this one for inspection"})
 	}
-	switch {
-	case errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "is full"):
-		return "free space where " + path + " is"
-	case errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "locked"):
-		return "another program holds " + path + ": let it end, and try again"
-	}
-	return "restore it from a backup, or move " + path + " away to begin anew"
+	return append(out, workChecks(standing, served)...)
 }
 
 // anotherMaster is what to do when a store was made under another master key.

@@ -48,7 +48,7 @@ func (in *installation) ready() http.Handler {
 // health says how the server is, and which one it is.
 func (in *installation) health(instance string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h, status := client.Health{Status: "ok", Version: version(), Instance: instance}, http.StatusOK
+		h, status := client.Health{Status: "ok", Version: version(), Instance: instance, Work: in.workOf()}, http.StatusOK
 		if err := in.answers(r.Context()); err != nil {
 			h.Status, status = "store unavailable", http.StatusServiceUnavailable
 		}

@@ -7,11 +7,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
@@ -23,11 +21,7 @@ import (
 	"github.com/dhruva-memory/dhruva/serve/api"
 	"github.com/dhruva-memory/dhruva/serve/mcpserver"
 	"github.com/dhruva-memory/dhruva/serve/proxy"
-	"github.com/dhruva-memory/dhruva/store/sqlstore"
 )
-
-// storeFile is the name of the embedded store in the data directory.
-const storeFile = "dhruva.db"
 
 // installation is everything that one process needs to answer.
 type installation struct {
@@ -40,6 +34,9 @@ type installation struct {
 	providers *providers
 	limits    Limits
 	log       *slog.Logger
+	// node is this process; rest ends its background work, when it does any.
+	node memory.Node
+	rest func() error
 }
 
 // open opens an installation, and makes what is missing. The order is that of
@@ -56,22 +53,17 @@ func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	keyring, err := openKeyring(dir, path)
+	store, keyring, err := openStore(ctx, dir, path)
 	if err != nil {
-		f, _ := masterCheck(dir)
-		return nil, withFix(err, "%s", or(f.Fix, fixOf(err)))
+		return nil, err
 	}
-	store, err := sqlstore.Open(ctx, path, sqlstore.Options{})
-	if err != nil {
-		return nil, withFix(err, "%s", storeFix(path, err))
-	}
-	in := &installation{dir: dir, store: store, providers: all, limits: limits, log: log}
+	in := &installation{dir: dir, store: store, providers: all, limits: limits, log: log, node: thisNode(limits.Background)}
 	in.keys = &auth.Keys{Store: store, Keyring: keyring}
 	if err := in.keys.Bootstrap(ctx, dir); err != nil {
 		return nil, errors.Join(withFix(err, "%s", bootstrapFix(dir, path, err)), store.Close())
 	}
 	writes := ledger.New(store, keyring)
-	writes.Limits = limits.Ledger
+	writes.Limits, writes.Upkeep, writes.Node = limits.Ledger, limits.Upkeep, in.node.ID
 	in.memory = &memory.Memory{
 		Ledger: writes, Recall: recall.NewEngine(store, keyring), Keys: keyring,
 		Providers: in.providers.find, Limits: limits.Memory, Log: log,
@@ -118,30 +110,6 @@ func installed(dir string) (bool, error) {
 	return slices.ContainsFunc(found, func(e fs.DirEntry) bool { return slices.Contains(ours, e.Name()) }), nil
 }
 
-// openKeyring makes a master key only where there is no store yet: beside one,
-// the key it was made under is the only right one.
-func openKeyring(dir, store string) (*auth.Keyring, error) {
-	if _, err := os.Stat(store); err != nil {
-		return auth.OpenKeyring(dir)
-	}
-	return auth.ReadKeyring(dir)
-}
-
-// storePath is the file of the embedded store: the one kind of this version.
-func storePath(dir, storeURL string) (string, error) {
-	if storeURL == "" {
-		return filepath.Join(dir, storeFile), nil
-	}
-	u, err := url.Parse(storeURL)
-	switch {
-	case err == nil && u.Scheme == "sqlite" && u.Host == "" && u.Path != "":
-		return u.Path, nil
-	case err == nil && strings.HasPrefix(u.Scheme, "postgres"):
-		return "", withFix(usage("Postgres is not in this version"), "leave out --store, or give sqlite:///path/to/file.db")
-	}
-	return "", withFix(usage("--store takes sqlite:///path/to/file.db"), "leave out --store for %s in the data directory", storeFile)
-}
-
 // api is the native API alone.
 func (in *installation) api() http.Handler {
 	return api.New(api.Config{Memory: in.memory, Keys: in.keys, Version: version(), MaxBody: in.limits.API.Body, MaxImport: in.limits.API.Import})
@@ -178,9 +146,14 @@ func (in *installation) echoByDefault(next http.Handler) http.Handler {
 	})
 }
 
-// close ends what open began, in reverse; ctx bounds the wait for captures.
+// close ends what open began, in reverse; ctx bounds the wait for captures. The
+// background work ends when nothing is left to be captured.
 func (in *installation) close(ctx context.Context) error {
-	return errors.Join(in.proxy.Drain(ctx), in.store.Close())
+	err := in.proxy.Drain(ctx)
+	if in.rest != nil {
+		err = errors.Join(err, in.rest())
+	}
+	return errors.Join(err, in.store.Close())
 }
 
 // closeTime bounds the wait for captures at the end.

@@ -28,7 +28,11 @@ type Limits struct {
 	Proxy  proxy.Limits
 	Memory memory.Limits
 	Ledger ledger.Limits
-	API    APILimits
+	// Upkeep are the times of jobs, leases, nodes and feeds, Background is how
+	// often background work looks by itself.
+	Upkeep     ledger.Upkeep
+	Background memory.Pace
+	API        APILimits
 }
 
 // APILimits bound bodies of the native API, in bytes.

@@ -251,7 +251,7 @@ func (p *program) receiptList() *cobra.Command {
 	g.flags(c)
 	c.Flags().StringVarP(&f.Space, "space", "s", "", "only of this space")
 	c.Flags().StringVar(&session, "session", "", "only of this session")
-	c.Flags().StringVar(&f.Kind, "kind", "", "only proxy, send, recall, read, remember, commit, mount or fork")
+	c.Flags().StringVar(&f.Kind, "kind", "", "only proxy, send, recall, remember, key_create, key_revoke, space_delete or release")
 	return c
 }
 
@@ -281,6 +281,9 @@ func printContext(w io.Writer, c dhruva.ContextUsed) {
 
 func printReceipt(w io.Writer, r client.Receipt) {
 	fmt.Fprintf(w, "receipt  %s\nkind     %s over %s, %s\nat       %s\n", r.ID, r.Kind, r.Path, r.State, when(r.CreatedAt))
+	if r.Subject != "" {
+		fmt.Fprintf(w, "of       %s\n", oneLine(r.Subject, 100))
+	}
 	if r.Provider != "" {
 		fmt.Fprintf(w, "provider %s, model %s\n", oneLine(r.Provider, 60), oneLine(r.Model, 100))
 	}

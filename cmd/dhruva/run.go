@@ -22,6 +22,9 @@ type program struct {
 	flags  globalFlags
 	// makes: the command may begin an installation where there is none.
 	makes bool
+	// stays: the command runs until it is ended, and works in the background
+	// meanwhile where no server does.
+	stays bool
 	// keyFile is the file the key was read from; "" when it was given.
 	keyFile string
 	// reloaded, when not nil, is told of every reload of the providers.
@@ -97,7 +100,7 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(p.serveCommand(), p.tryCommand(), p.making(p.mcpCommand()),
 		p.spaceCommand(), p.sessionCommand(), p.checkpointCommand(), p.logCommand(), p.showCommand(), p.repeatable(p.forkCommand()), p.repeatable(p.mountCommand()), p.verifyCommand(),
 		p.recallCommand(), p.readCommand(), p.making(p.repeatable(p.rememberCommand())), p.sourceCommand(), p.receiptCommand(),
-		p.keyCommand(), p.importCommand(), p.doctorCommand(), p.benchCommand(), p.versionCommand())
+		p.keyCommand(), p.jobCommand(), p.importCommand(), p.doctorCommand(), p.benchCommand(), p.versionCommand())
 	asUsage(root)
 	return root
 }

@@ -48,7 +48,7 @@ func (p *program) serveCommand() *cobra.Command {
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.listen, "listen", "", "address to listen on (DHRUVA_LISTEN; default "+defaultListen+")")
-	fl.StringVar(&f.store, "store", "", "store (default: SQLite in the data directory)")
+	fl.StringVar(&f.store, "store", "", "store: sqlite:///file.db, postgres://user@host/database or memory: (DHRUVA_STORE; default SQLite in the data directory)")
 	fl.StringVar(&f.providers, "providers", "", "providers.yaml (default: the one in the data directory)")
 	fl.StringVar(&f.plane, "plane", "all", "what to serve; this version: all")
 	fl.BoolVar(&f.insecure, "insecure-bind", false, "listen on other than loopback without TLS")
@@ -112,7 +112,7 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	if err != nil {
 		return err
 	}
-	in, err := open(ctx, dir, f.store, all, log)
+	in, err := open(ctx, dir, p.storeURL(f.store), all, log)
 	if err != nil {
 		return err
 	}
@@ -120,6 +120,7 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	if err != nil {
 		return errors.Join(withFix(fmt.Errorf("listen: %w", err), "%s", listenFix(err)), in.closeSoon())
 	}
+	in.work()
 	me := serving{URL: urlOf(l.Addr()), PID: os.Getpid(), Instance: dhruva.NewID()}
 	srv := &http.Server{
 		Handler:           proxy.Unclean(f.front(log).Wrap(in.routes(me.Instance))),
@@ -239,6 +240,7 @@ func (p *program) mcpCommand() *cobra.Command {
 }
 
 func (p *program) mcp(ctx context.Context, space string) error {
+	p.stays = true
 	return p.with(ctx, func(c *client.Client) error {
 		if space != "" {
 			s, err := c.Space(ctx, space) // a mistake shows here, not at the first call
