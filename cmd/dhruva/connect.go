@@ -203,7 +203,7 @@ func (m remoteMemory) RememberIn(ctx context.Context, in memory.RememberInput) (
 		return memory.Remembered{}, callError(err)
 	}
 	return memory.Remembered{
-		Source: dhruva.Source{ID: r.Source, Class: r.Class, State: r.State, HeldFor: r.HeldFor}, Receipt: r.Receipt, Replayed: c.Replayed(),
+		Source: dhruva.Source{ID: r.Source, Class: r.Class, State: r.State, HeldFor: r.HeldFor}, Receipt: r.Receipt, Redactions: r.Redactions, Replayed: c.Replayed(),
 	}, nil
 }
 

@@ -95,7 +95,7 @@ func (p *program) diagnose(ctx context.Context, dir string, network bool) []find
 	}
 	master, keyring := masterCheck(dir)
 	admin, key := adminFileCheck(dir)
-	out = append(out, private(dir, "."), master, admin, private(dir, providersFile), private(dir, storeFile))
+	out = append(out, private(dir, "."), master, admin, private(dir, providersFile), private(dir, storeFile), redactionCheck(dir))
 	server, live := p.server(ctx, dir)
 	out = append(out, server)
 	if at, err := storePath(dir, p.storeURL("")); err != nil {
@@ -200,6 +200,19 @@ func private(dir, name string) finding {
 		return finding{check, "problem", fmt.Sprintf("others may read it (mode %04o)", info.Mode().Perm()), fmt.Sprintf("chmod go-rwx %s", path)}
 	}
 	return finding{check, "ok", fmt.Sprintf("mode %04o", info.Mode().Perm()), ""}
+}
+
+// redactionCheck reads the limits, of which one is no number: whether secrets are
+// kept out of the store.
+func redactionCheck(dir string) finding {
+	limits, err := loadLimits(dir)
+	switch {
+	case err != nil:
+		return finding{limitsFile, "problem", api.Words(err), fixOf(err)}
+	case !limits.redacts():
+		return finding{"redaction", "warning", "off: secrets in texts are stored as they come", "remove `redaction: off` from " + filepath.Join(dir, limitsFile)}
+	}
+	return finding{"redaction", "ok", "on: secrets in texts are replaced before they are stored", ""}
 }
 
 // server says whether one runs, and whether serve.json is stale.

@@ -64,6 +64,10 @@ func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.L
 	}
 	writes := ledger.New(store, keyring)
 	writes.Limits, writes.Upkeep, writes.Node = limits.Ledger, limits.Upkeep, in.node.ID
+	if !limits.redacts() {
+		writes.Redact = ledger.Verbatim
+		log.Warn("redaction is off: secrets in texts are stored as they come", "file", filepath.Join(dir, limitsFile))
+	}
 	in.memory = &memory.Memory{
 		Ledger: writes, Recall: recall.NewEngine(store, keyring), Keys: keyring,
 		Providers: in.providers.find, Limits: limits.Memory, Log: log,

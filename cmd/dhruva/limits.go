@@ -22,8 +22,8 @@ import (
 
 // Limits is everything about limits that can be set, as it stands in
 // limits.yaml in the data directory: a section for each layer, the names as
-// in its Limits with underscores (`recall_tokens: 800`, `recall_time: 600ms`).
-// What is left out keeps its default.
+// in its Limits with underscores (`recall_tokens: 800`, `recall_time: 600ms`),
+// and `redaction: off`. What is left out keeps its default.
 type Limits struct {
 	Proxy  proxy.Limits
 	Memory memory.Limits
@@ -33,7 +33,13 @@ type Limits struct {
 	Upkeep     ledger.Upkeep
 	Background memory.Pace
 	API        APILimits
+	// Redaction is on, the default, or off: whether secrets in a text are replaced
+	// before it is stored.
+	Redaction string
 }
+
+// redacts reports whether secrets are replaced.
+func (l Limits) redacts() bool { return l.Redaction != "off" }
 
 // APILimits bound bodies of the native API, in bytes.
 type APILimits struct {
@@ -64,6 +70,9 @@ func loadLimits(dir string) (l Limits, err error) {
 	}})
 	if err != nil {
 		return l, withFix(fmt.Errorf("%w: %s: %w", dhruva.ErrInvalid, path, err), "correct it, or remove it to have the defaults")
+	}
+	if l.Redaction != "" && l.Redaction != "on" && l.Redaction != "off" {
+		return l, withFix(fmt.Errorf("%w: %s: redaction is %q", dhruva.ErrInvalid, path, oneLine(l.Redaction, 40)), "write redaction: on, or redaction: off, or leave it out to have it on")
 	}
 	return l, nil
 }

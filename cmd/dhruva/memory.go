@@ -122,6 +122,7 @@ func (p *program) rememberCommand() *cobra.Command {
 				if r.State == dhruva.SourceHeld {
 					p.say("held until a person releases it (%s): dhruva source release %s%s", r.HeldFor, r.Source, inSpace(space))
 				}
+				p.sayRedacted(r.Redactions)
 				return p.print(r, func(w io.Writer) { fmt.Fprintln(w, r.Source) })
 			})
 		}}
