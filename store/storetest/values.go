@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"math"
 	"reflect"
 	"slices"
@@ -17,6 +18,7 @@ var valueCases = []testCase{
 	{"Rows", testRows},
 	{"BareRows", testBareRows},
 	{"Copies", testCopies},
+	{"ListsAreCopies", testListCopies},
 	{"BadText", testBadText},
 	{"EmptyKeys", testEmptyKeys},
 	{"LongTexts", testLongTexts},
@@ -119,6 +121,22 @@ func testCopies(f *fixture) {
 			})
 		}
 	}
+}
+
+// testListCopies: nor does what any other read gives.
+func testListCopies(f *fixture) {
+	p := at1a(1)
+	f.everywhere(func(tx dhruva.Tx) { f.must(fill(tx, p)) })
+	printed := func() string { // a copy for sure
+		b, err := json.Marshal(f.all(p))
+		f.must(err)
+		return string(b)
+	}
+	before := printed()
+	for _, a := range f.all(p) {
+		scribble(a.Value)
+	}
+	same(f, printed(), nil, before)
 }
 
 // badTexts are no texts.
