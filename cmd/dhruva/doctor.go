@@ -100,7 +100,9 @@ func (p *program) diagnose(ctx context.Context, dir string, network bool) []find
 	out = append(out, server)
 	if at, err := storePath(dir, p.storeURL("")); err != nil {
 		out = append(out, finding{"store", "problem", api.Words(err), "correct DHRUVA_STORE"})
-	} else if at != inMemory && (onPostgres(at) || blocked(at) == nil) {
+	} else if at == inMemory {
+		out = append(out, finding{"store", "warning", "in memory: nothing of it is kept when the server ends", "give a store that lasts: sqlite:///path/to/file.db or postgres://user@host/database"})
+	} else if onPostgres(at) || blocked(at) == nil {
 		out = append(out, storeChecks(ctx, at, keyring, key, live != nil)...)
 	}
 	if live != nil && key != "" {

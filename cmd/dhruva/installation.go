@@ -57,6 +57,9 @@ func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.L
 	if err != nil {
 		return nil, err
 	}
+	if path == inMemory {
+		log.Warn("the store is in memory: nothing of it is kept when this process ends")
+	}
 	in := &installation{dir: dir, store: store, providers: all, limits: limits, log: log, node: thisNode(limits.Background)}
 	in.keys = &auth.Keys{Store: store, Keyring: keyring}
 	if err := in.keys.Bootstrap(ctx, dir); err != nil {

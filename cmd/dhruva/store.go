@@ -38,7 +38,7 @@ func storePath(dir, storeURL string) (string, error) {
 	switch {
 	case err == nil && u.Scheme == "sqlite" && u.Host == "" && u.Path != "":
 		return u.Path, nil
-	case err == nil && onPostgres(storeURL) && u.Host != "":
+	case err == nil && onPostgres(storeURL) && or(u.Host, u.Query().Get("host")) != "": // or a socket's directory
 		return storeURL, nil
 	}
 	return "", withFix(usage("--store takes sqlite:///path/to/file.db, postgres://user@host/database or memory:"), "leave out --store for %s in the data directory", storeFile)
@@ -60,7 +60,7 @@ func shownStore(at string) string {
 	if err != nil {
 		return "the Postgres database"
 	}
-	return "the Postgres database " + u.Host + u.Path
+	return "the Postgres database " + or(u.Host, u.Query().Get("host")) + u.Path
 }
 
 // openStore opens a store with the keyring of its rows. A master key is made only

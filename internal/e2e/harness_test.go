@@ -15,6 +15,7 @@ import (
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/client"
+	"github.com/dhruva-memory/dhruva/internal/pgtest"
 	"github.com/dhruva-memory/dhruva/internal/testkit"
 )
 
@@ -51,10 +52,30 @@ type server struct {
 	done chan error
 }
 
+// place is where a server keeps things: a data directory, and a store, "" for
+// the one in the directory.
+type place struct{ dir, store string }
+
+// eachStore runs a test on each kind of store: in memory, on SQLite, on Postgres.
+func eachStore(t *testing.T, test func(*testing.T, place)) {
+	for name, store := range map[string]func(*testing.T) string{
+		"memory": func(*testing.T) string { return "memory:" }, "sqlite": func(*testing.T) string { return "" },
+		"postgres": func(t *testing.T) string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) { test(t, place{t.TempDir(), store(t)}) })
+	}
+}
+
 // start serves a data directory; its providers openai and anthropic are the
 // recording one when it is given.
 func start(t *testing.T, dir string, upstream *testkit.Provider) *server {
 	t.Helper()
+	return startAt(t, place{dir: dir}, upstream)
+}
+
+func startAt(t *testing.T, at place, upstream *testkit.Provider) *server {
+	t.Helper()
+	dir := at.dir
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +88,11 @@ func start(t *testing.T, dir string, upstream *testkit.Provider) *server {
 		}
 	}
 	s := &server{T: t, dir: dir, logs: &bytes.Buffer{}, done: make(chan error, 1)}
-	s.cmd = exec.Command(path, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	args := []string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}
+	if at.store != "" {
+		args = append(args, "--store", at.store)
+	}
+	s.cmd = exec.Command(path, args...)
 	s.cmd.Stderr = s.logs
 	s.cmd.Env = clean(os.Environ())
 	out, err := s.cmd.StdoutPipe()

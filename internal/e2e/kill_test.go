@@ -5,33 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/client"
+	"github.com/dhruva-memory/dhruva/internal/pgtest"
+	"github.com/dhruva-memory/dhruva/internal/testkit"
 )
 
 // A process killed during 200 concurrent captures has every one that it
 // acknowledged: a remember that answered 2xx, and a proxied exchange whose
 // receipt was final.
 func TestKillDuringCaptures(t *testing.T) {
-	cycles := 2
-	if os.Getenv("DHRUVA_CAMPAIGN") != "" {
-		cycles = 50
-	}
-	dir := t.TempDir()
-	for cycle := range cycles {
-		killDuringCaptures(t, dir, cycle)
+	for name, store := range map[string]func(*testing.T) string{
+		"sqlite":   func(*testing.T) string { return "" },
+		"postgres": func(t *testing.T) string { return pgtest.Start(t, pgtest.Options{Durable: true}).URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := place{t.TempDir(), store(t)}
+			cycles, acked := testkit.Count(2, 2, 50), int64(0)
+			for cycle := range cycles {
+				acked += killDuringCaptures(t, at, cycle)
+			}
+			testkit.Figure(t, "%d kills of a server, %d captures acknowledged, all kept", cycles, acked)
+		})
 	}
 }
 
 const captures = 200
 
-func killDuringCaptures(t *testing.T, dir string, cycle int) {
-	s := start(t, dir, nil)
+func killDuringCaptures(t *testing.T, at place, cycle int) int64 {
+	s := startAt(t, at, nil)
 	key := s.key("crash")
 	acked := &ledgerOfAcks{receipts: map[dhruva.ReceiptID]bool{}, texts: map[string]bool{}}
 	enough := make(chan struct{})
@@ -47,13 +53,14 @@ func killDuringCaptures(t *testing.T, dir string, cycle int) {
 	s.kill()
 	wg.Wait()
 
-	s = start(t, dir, nil)
+	s = startAt(t, at, nil)
 	defer s.stop()
 	acked.check(s)
 	if report, err := s.admin().Verify(context.Background(), "crash"); err != nil || !report.OK {
 		t.Errorf("verify: %+v %v", report, err)
 	}
 	t.Logf("cycle %d: killed after %d of %d acknowledgements", cycle, acked.n.Load(), captures)
+	return acked.n.Load()
 }
 
 // ledgerOfAcks is what the server said it had kept.

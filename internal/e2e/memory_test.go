@@ -29,9 +29,11 @@ const (
 // A fact said through Chat Completions, by the official client, is recalled
 // through Messages, MCP, the command line and the API, and never from another
 // space.
-func TestM1_OneFactEveryWayIn(t *testing.T) {
+func TestM1_OneFactEveryWayIn(t *testing.T) { eachStore(t, oneFactEveryWayIn) }
+
+func oneFactEveryWayIn(t *testing.T, at place) {
 	upstream := testkit.NewProvider(t)
-	s := start(t, t.TempDir(), upstream)
+	s := startAt(t, at, upstream)
 	ctx := context.Background()
 	here, there := s.key("here"), s.key("there")
 
@@ -104,9 +106,11 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Memory off: the provider receives the client's bytes. Response bytes are the
 // provider's in every mode, streamed or not, in all three dialects.
-func TestI1_BytesAreSacred(t *testing.T) {
+func TestI1_BytesAreSacred(t *testing.T) { eachStore(t, bytesAreSacred) }
+
+func bytesAreSacred(t *testing.T, at place) {
 	upstream := testkit.NewProvider(t)
-	s := start(t, t.TempDir(), upstream)
+	s := startAt(t, at, upstream)
 	key := s.key("work")
 	odd := `"x_unknown": {"b":1e400, "a": 9223372036854775808, "b":"\/<>&\u2028 é"},`
 	cases := map[string]struct {

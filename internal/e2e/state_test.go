@@ -16,9 +16,11 @@ import (
 // S25 against the built binary: the prompt that the provider received holds
 // nothing of what was said between a checkpoint and its mount, mounted and
 // forked.
-func TestS25_AustraliaNewZealand(t *testing.T) {
+func TestS25_AustraliaNewZealand(t *testing.T) { eachStore(t, australiaNewZealand) }
+
+func australiaNewZealand(t *testing.T, at place) {
 	upstream := testkit.NewProvider(t)
-	s := start(t, t.TempDir(), upstream)
+	s := startAt(t, at, upstream)
 	ctx, c := context.Background(), s.admin()
 	_, err := c.CreateSpace(ctx, client.SpaceInput{Name: "trips"})
 	s.must(err)
@@ -77,8 +79,10 @@ func upstreamPrompt(t *testing.T, r testkit.Request) string {
 }
 
 // 20 parallel sends leave numbers without gaps and adjacent pairs.
-func TestS12_ParallelSends(t *testing.T) {
-	s := start(t, t.TempDir(), nil)
+func TestS12_ParallelSends(t *testing.T) { eachStore(t, parallelSends) }
+
+func parallelSends(t *testing.T, at place) {
+	s := startAt(t, at, nil)
 	ctx, c := context.Background(), s.admin()
 	_, err := c.CreateSpace(ctx, client.SpaceInput{Name: "busy"})
 	s.must(err)
