@@ -43,7 +43,7 @@ func list[T any](t *tx, what string, row *T, into []any, query string, args ...a
 	var out []T
 	_, err := collect(t, what, func(r scanner) (struct{}, error) {
 		if len(out) == cap(out) { // append would grow by a quarter
-			out = slices.Grow(out, max(len(out), 16))
+			out = slices.Grow(out, len(out)+1)
 		}
 		err := r.Scan(into...)
 		out = append(out, *row)
