@@ -94,7 +94,7 @@ func fullReceipt() dhruva.Receipt {
 			Turns: []int64{2, 3}, Cut: 1, Evidence: []dhruva.SourceID{"x"}, Tokens: 9},
 		Checkpoint: digest("k"),
 		Upstream:   dhruva.Upstream{Status: 200, RequestID: "u", TTFBUs: 1, TotalUs: 2, Terminal: dhruva.TerminalCompleted, Error: "e"},
-		Generation: 2, CreatedAt: at(1), FinishedAt: at(2), TurnIDs: []dhruva.TurnID{"a", "b"}, SourcesSeen: 5}
+		Generation: 2, CreatedAt: at(1), FinishedAt: at(2), TurnIDs: []dhruva.TurnID{"a", "b"}, SourcesSeen: 5, Redactions: 6}
 }
 
 func fullKey() dhruva.Key {
