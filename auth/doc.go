@@ -21,6 +21,8 @@
 //  5. The master key file is readable by its owner only, or it is refused.
 //  6. A credential comes from three headers and from nowhere else: not from
 //     the query, not from cookies.
+//  7. A key that is made or revoked leaves a receipt and its audit leaf, in the
+//     same Update.
 //
 // It stores keys and the default tenant. All types are safe for concurrent use.
 package auth

@@ -25,6 +25,11 @@
 //     turns and checkpoints alone.
 //  11. A call with an idempotency key has one effect, whatever became of its
 //     replies and commits, and however many run at once (Once).
+//  12. A receipt that ends commits with its audit leaf, which is of it to the byte.
+//     Places in the log are gapless, and each leaf has one.
+//  13. What is written of a job is written by the number of its last claim, and
+//     what is written under a lease by the number of the lease; a clock that is
+//     wrong costs time, never order.
 //
 // It stores nothing of its own. Identifiers, salts and times are made before
 // an Update begins, so that the store may run its function again.

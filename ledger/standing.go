@@ -30,8 +30,9 @@ type TenantStanding struct {
 	Queued, Leased, Dead int
 	// Open receipts, those of running requests among them.
 	Open int
-	// Kept changes stand in the feeds of all listed spaces. Lag is how many the
-	// last follower of a space has not followed, at most, and Lagging that space.
+	// Kept changes stand in the feeds of the first StandingMost spaces. Lag is how
+	// many the last follower of a space has not followed, at most, and Lagging that
+	// space.
 	Kept, Lag int64
 	Lagging   dhruva.SpaceID
 }
@@ -146,7 +147,11 @@ func (s *TenantStanding) jobs(tx dhruva.Tx) error {
 }
 
 func (s *TenantStanding) feeds(tx dhruva.Tx) error {
-	return eachSpace(tx, func(sp dhruva.Space) error {
+	rows, err := tx.ListSpaces(dhruva.Page{Limit: StandingMost})
+	if err != nil {
+		return err
+	}
+	for _, sp := range rows {
 		e, err := tx.Epoch(sp.ID)
 		if err != nil {
 			return err
@@ -159,6 +164,6 @@ func (s *TenantStanding) feeds(tx dhruva.Tx) error {
 		if lag := lagging(cursors, e.Head); lag > s.Lag {
 			s.Lag, s.Lagging = lag, sp.ID
 		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -18,6 +18,9 @@
 //  5. A failed Send stores neither turn.
 //  6. A recall sees every capture of its space that had begun in this process
 //     before it, as far as its time budget allows.
+//  7. Background work (Run) may end anywhere, and be done by several processes at
+//     once: what it writes, it writes under the number of a claim or a lease, or
+//     after reading again what it decided on. When Run returns nothing of it runs.
 //
 // It stores nothing of its own.
 //

@@ -163,16 +163,22 @@ func (r *runner) hinted(s dhruva.Scope) {
 	}
 }
 
-// rest is how long it is at least until all tenants are looked at again.
-const rest = 500 * time.Millisecond
+// Looking at all tenants is spread: it comes again after rest at the earliest, and
+// after eachTenant for each of them.
+const (
+	rest       = 500 * time.Millisecond
+	eachTenant = 10 * time.Millisecond
+)
 
 // look looks at every tenant, now and then and when hints may have been missed.
 func (r *runner) look(ctx context.Context) {
 	for {
-		wait := r.pace.Look
+		wait, least := r.pace.Look, rest
 		if all, err := r.Ledger.Tenants(ctx, r.node.System); !r.failed(ctx, "tenants could not be listed", err) {
 			r.leaves.add(all...)
 			r.jobs.add(all...)
+			least = max(least, time.Duration(len(all))*eachTenant)
+			wait = max(wait, least)
 		} else {
 			wait = min(wait, time.Second)
 		}
@@ -183,7 +189,7 @@ func (r *runner) look(ctx context.Context) {
 		case <-ctx.Done():
 		}
 		timer.Stop()
-		if ctx.Err() != nil || !pause(ctx, rest) {
+		if ctx.Err() != nil || !pause(ctx, least) {
 			return
 		}
 	}
@@ -204,13 +210,19 @@ func (r *runner) beat(ctx context.Context) {
 
 // sequenceAll gives pending leaves their places.
 func (r *runner) sequenceAll(ctx context.Context) {
-	held := map[dhruva.TenantID]*ledger.Tenure{}
+	held, again := map[dhruva.TenantID]*ledger.Tenure{}, map[dhruva.TenantID]time.Time{}
+	up := r.Ledger.Upkeep.WithDefaults()
+	ended := up.Lease + up.Skew + r.pace.Gather
 	for r.leaves.wait(ctx) {
 		for _, t := range r.leaves.take() {
 			if held[t] == nil {
 				held[t] = r.Ledger.Sequencer(t, r.node.ID)
 			}
-			r.sequence(ctx, t, held[t])
+			// Another node's leaves are looked at again when its lease would have ended.
+			if mine := r.sequence(ctx, t, held[t]); !mine && time.Now().After(again[t]) {
+				again[t] = time.Now().Add(ended)
+				time.AfterFunc(ended, func() { r.leaves.add(t) }) // after the end it wakes nobody
+			}
 		}
 		if !pause(ctx, r.pace.Gather) {
 			break
@@ -224,26 +236,27 @@ func (r *runner) sequenceAll(ctx context.Context) {
 }
 
 // sequence gives the pending leaves of one tenant their places, if this node is
-// its sequencer or can be.
-func (r *runner) sequence(ctx context.Context, t dhruva.TenantID, tenure *ledger.Tenure) {
+// its sequencer or can be. It is false when leaves wait for another one's lease.
+func (r *runner) sequence(ctx context.Context, t dhruva.TenantID, tenure *ledger.Tenure) bool {
 	const what = "audit leaves have not got their places yet"
 	pending, err := r.Ledger.PendingLeaves(ctx, t, 1)
 	if r.failed(ctx, what, err) || len(pending) == 0 {
-		return
+		return true
 	}
 	held, err := tenure.Hold(ctx)
-	if r.failed(ctx, what, err) || !held {
-		return
+	if r.failed(ctx, what, err) {
+		return true
 	}
-	for more := true; more && ctx.Err() == nil; {
+	for more := held; more && ctx.Err() == nil; {
 		_, more, err = r.Ledger.SequenceLeaves(ctx, tenure.Lease())
 		if errors.Is(err, dhruva.ErrFenced) {
 			tenure.Lost()
 			r.leaves.add(t)
-			return
+			return true
 		}
 		if r.failed(ctx, what, err) {
-			return
+			return true
 		}
 	}
+	return held
 }

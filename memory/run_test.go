@@ -140,7 +140,7 @@ func TestSequencersOfTwoNodes(t *testing.T) {
 			i.remember(b, fmt.Sprintf("later fact number %d", n))
 		}
 		up := b.Ledger.Upkeep.WithDefaults()
-		time.Sleep(up.Lease + up.Skew + 30*time.Second) // and the next look
+		time.Sleep(up.Lease + up.Skew + time.Second)
 		if placed, pending := i.log(); len(placed) != 40 || pending != 0 {
 			t.Errorf("%d have a place, %d wait", len(placed), pending)
 		}
