@@ -15,7 +15,10 @@ import (
 // TestCloseWhileWriting: every update is either acknowledged and kept, or
 // ErrUnavailable.
 func TestCloseWhileWriting(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dhruva.db")
+	closeWhileWriting(t, filepath.Join(t.TempDir(), "dhruva.db"))
+}
+
+func closeWhileWriting(t *testing.T, path string) {
 	s := open(t, path, sqlstore.Options{})
 	var mu sync.Mutex
 	var acknowledged []string

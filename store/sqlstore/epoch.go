@@ -15,7 +15,7 @@ const (
 	insertEpoch = "INSERT INTO epochs (tenant, space, generation, fence, acl_version, head, tail) VALUES ($1, $2, 1, 0, 0, $3, 0)"
 	// raiseHead breaks the constraint that the head is not NULL when it is not
 	// what it was.
-	raiseHead     = "UPDATE epochs SET head = CASE WHEN head = $1 THEN $2 END WHERE tenant = $3 AND space = $4"
+	raiseHead     = "UPDATE epochs SET head = CASE WHEN head = $1 THEN CAST($2 AS BIGINT) END WHERE tenant = $3 AND space = $4"
 	insertChange  = "INSERT INTO changes (tenant, space, seq, kind, ref, at) VALUES ($1, $2, $3, $4, $5, $6)"
 	deleteChanges = "DELETE FROM changes WHERE tenant = $1 AND space = $2 AND seq <= $3"
 	raiseTail     = "UPDATE epochs SET tail = $1 WHERE tenant = $2 AND space = $3"

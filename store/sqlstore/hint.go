@@ -156,19 +156,19 @@ func (s *Store) poll(ctx context.Context, every time.Duration, look func(context
 
 // mark is the last one that was seen.
 type mark struct {
-	last   string
-	known  bool // there has been one
-	missed bool // it could not be seen since
+	last string
+	seen bool // and nothing was missed since
 }
 
-// changed says whether something may have been missed. While the database does
-// not answer there is nothing to look at.
+// changed says whether something may have been missed: between two marks that
+// differ, and before the first. While the database does not answer there is
+// nothing to look at.
 func (m *mark) changed(now string, err error) bool {
 	if err != nil {
-		m.missed = true
+		m.seen = false
 		return false
 	}
-	changed := m.known && now != m.last || m.missed
-	m.last, m.known, m.missed = now, true, false
+	changed := !m.seen || now != m.last
+	m.last, m.seen = now, true
 	return changed
 }

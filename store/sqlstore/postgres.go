@@ -98,9 +98,9 @@ func parsePostgres(at string) (*postgres, error) {
 	switch c.DefaultQueryExecMode {
 	case pgx.QueryExecModeCacheStatement:
 		p.named = true
-		setDefault(c.RuntimeParams, "plan_cache_mode", "force_generic_plan") // every statement finds its rows by an index
-		setDefault(c.RuntimeParams, "jit", "off")
-		setDefault(c.RuntimeParams, "application_name", "dhruva")
+		for name, value := range planning {
+			setDefault(c.RuntimeParams, name, value)
+		}
 	case pgx.QueryExecModeSimpleProtocol:
 		return nil, fmt.Errorf("%w: default_query_exec_mode=simple_protocol is not supported; for a pooler in transaction mode use exec", dhruva.ErrInvalid)
 	}
@@ -108,6 +108,14 @@ func parsePostgres(at string) (*postgres, error) {
 		c.ConnectTimeout = postgresConnectTime
 	}
 	return p, nil
+}
+
+// planning: every statement has an index for what it reads, and is to use it
+// whatever the statistics say. They may be those of a table that was empty when
+// the plan was made, which is made once.
+var planning = map[string]string{
+	"application_name": "dhruva", "plan_cache_mode": "force_generic_plan", "jit": "off",
+	"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off",
 }
 
 func setDefault(params map[string]string, name, value string) {
