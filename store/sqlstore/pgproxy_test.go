@@ -135,13 +135,13 @@ func (c *cutter) send(client io.Reader, server net.Conn, silence func()) {
 	defer server.Close()
 	buffer := make([]byte, 1<<20)
 	alone := false
-	for first := true; ; first = false {
+	for sent := 0; ; sent++ {
 		n, err := client.Read(buffer)
 		if err != nil {
 			return
 		}
 		alone = alone || bytes.Contains(buffer[:n], []byte("pg_notify")) || bytes.Contains(buffer[:n], []byte("READ ONLY"))
-		if !first && !alone {
+		if sent > 1 && !alone { // it has started, and asked what server it is
 			if f, due := c.due(); due && f == lost {
 				return
 			} else if due {
