@@ -68,7 +68,10 @@ func postgresDialect(at string, o Options) (*dialect, error) {
 			WHERE a.attrelid = to_regclass(quote_ident($1)) AND a.attnum > 0 AND NOT a.attisdropped`,
 		parents: `SELECT DISTINCT c.relname::text FROM pg_constraint k JOIN pg_class c ON c.oid = k.confrelid
 			WHERE k.contype = 'f' AND k.conrelid = to_regclass(quote_ident($1))`,
-		everything: "SELECT set_config('dhruva.reach', 'all', true)",
+		// Tables are read page by page in the order of their keys: the plan is known,
+		// and a planner without statistics would sort what is left for each page.
+		everything: "SELECT set_config('dhruva.reach', 'all', true) || set_config('enable_sort', 'off', true) || " +
+			"set_config('enable_bitmapscan', 'off', true) || set_config('enable_seqscan', 'off', true)",
 		lockSchema: "SELECT pg_advisory_xact_lock(hashtextextended('dhruva.migrate.v1 ' || current_schema(), 0)), set_config('dhruva.reach', 'all', true)",
 		lockRows:   " FOR UPDATE SKIP LOCKED",
 		wide:       "SELECT set_config('dhruva.reach', 'system', true)",
