@@ -3,6 +3,7 @@ package memory_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -86,6 +87,22 @@ func TestPrepareLeavesOutWhatIsVisible(t *testing.T) {
 	fact := "My dog is called Biscuit and is allergic to chicken."
 	r.call(memory.PrepareInput{Space: "work", Projection: chat(fact)}, "Noted.")
 	got := r.prepare(r.ctx(), memory.PrepareInput{Space: "work", Projection: chat(fact, "Noted.", "What is my dog called?")})
+	if !got.Plan.Empty() {
+		t.Errorf("injected:\n%s", got.Plan.Edits[0].Text)
+	}
+}
+
+// Nor is what it shows with the secret that was left out of what is stored.
+func TestPrepareLeavesOutWhatIsVisibleWithItsSecret(t *testing.T) {
+	r := newRig(t)
+	r.space("work")
+	fact := "The harbour office's password: Lighthouse" + fmt.Sprint(1900+84) + " opens the tide tables."
+	r.call(memory.PrepareInput{Space: "work", Projection: chat(fact)}, "Noted.")
+	other := r.prepare(r.ctx(), memory.PrepareInput{Space: "work", Projection: chat("What opens the tide tables of the harbour office?")})
+	if other.Plan.Empty() || !strings.Contains(other.Plan.Edits[0].Text, "[redacted:password] opens") {
+		t.Fatalf("elsewhere: %+v", other.Plan)
+	}
+	got := r.prepare(r.ctx(), memory.PrepareInput{Space: "work", Projection: chat(fact, "Noted.", "What opens the tide tables of the harbour office?")})
 	if !got.Plan.Empty() {
 		t.Errorf("injected:\n%s", got.Plan.Edits[0].Text)
 	}
