@@ -21,10 +21,7 @@ import (
 
 // installation is a store that several processes share, in time that passes only
 // when all of them wait.
-type installation struct {
-	*rig
-	ended sync.WaitGroup
-}
+type installation struct{ *rig }
 
 // inTime runs a test with a store of its own whose clock is the bubble's.
 func inTime(t *testing.T, fn func(*installation)) {
