@@ -31,7 +31,7 @@ stays in it until the file is removed, and comes back by no restore. The keys ar
 somewhere else. A store on Postgres is backed up with its own tools (docs/operate.md).`,
 		RunE: func(c *cobra.Command, args []string) error { return p.backup(c.Context(), args[0], store, overwrite) },
 	}
-	c.Flags().StringVar(&store, "store", "", "store (default: SQLite in the data directory)")
+	c.Flags().StringVar(&store, "store", "", "store: sqlite:///file.db (DHRUVA_STORE; default SQLite in the data directory)")
 	c.Flags().BoolVar(&overwrite, "overwrite", false, "replace FILE if it exists")
 	c.AddCommand(p.backupVerify())
 	return c
@@ -85,11 +85,15 @@ func (p *program) localStore(store string) (dir, path string, err error) {
 	if dir, err = p.dataDir(); err != nil {
 		return "", "", err
 	}
-	if strings.HasPrefix(store, "postgres") {
+	store = p.storeURL(store)
+	if onPostgres(store) {
 		return "", "", withFix(usage("a store on Postgres is backed up and restored with its own tools"),
 			"use pg_dump, or pg_basebackup with an archive of its log; docs/operate.md says how")
 	}
 	path, err = storePath(dir, store)
+	if err == nil && path == inMemory {
+		err = withFix(usage("a store in memory has no file"), "give one with --store sqlite:///path/to/file.db, or leave it out")
+	}
 	return dir, path, err
 }
 

@@ -53,7 +53,7 @@ func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	store, keyring, err := openStore(ctx, dir, path)
+	store, keyring, err := openStore(ctx, dir, path, log)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ sqlite:///path/to/file.db or a path; --from is the store of the data directory u
 password out of the URL: PGPASSWORD or a password file (PGPASSFILE) keep it from other users of the machine.`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.migrate(c.Context(), from, to) },
 	}
-	c.Flags().StringVar(&from, "from", "", "store to copy (default: SQLite in the data directory)")
+	c.Flags().StringVar(&from, "from", "", "store to copy (DHRUVA_STORE; default SQLite in the data directory)")
 	c.Flags().StringVar(&to, "to", "", "empty store to copy into")
 	return c
 }
@@ -59,13 +59,10 @@ func (p *program) migrate(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if from == "" {
-		from = filepath.Join(dir, storeFile)
-	}
-	if from, err = storeAt(from); err != nil {
+	if from, err = storeAt(dir, p.storeURL(from)); err != nil {
 		return err
 	}
-	if to, err = storeAt(to); err != nil {
+	if to, err = storeAt(dir, to); err != nil {
 		return err
 	}
 	if err := p.notServed(ctx, from, to); err != nil {
@@ -81,22 +78,22 @@ func (p *program) migrate(ctx context.Context, from, to string) error {
 }
 
 // storeAt is the form in which a store is opened: a URL of Postgres, or a path.
-func storeAt(at string) (string, error) {
-	scheme, _, isURL := strings.Cut(at, "://")
-	switch {
-	case !isURL:
+func storeAt(dir, at string) (string, error) {
+	if at != "" && at != inMemory && !strings.Contains(at, "://") {
 		return filepath.Abs(at)
-	case strings.HasPrefix(scheme, "postgres"):
-		return at, nil
 	}
-	return storePath("", at)
+	path, err := storePath(dir, at)
+	if err == nil && path == inMemory {
+		err = withFix(usage("a store in memory is gone with its process"), "give a file or a database")
+	}
+	return path, err
 }
 
 // notServed refuses a store that a running server has: the one in whose data
 // directory it is.
 func (p *program) notServed(ctx context.Context, stores ...string) error {
 	for _, at := range stores {
-		if strings.Contains(at, "://") {
+		if onPostgres(at) {
 			continue
 		}
 		dir := filepath.Dir(at)
@@ -120,7 +117,7 @@ func (p *program) printMigrated(from, to string, done sqlstore.Copied) error {
 		table(w, "TABLE ROWS FROM TO SUMS", rows)
 		fmt.Fprintf(w, "%s rows of %s are in %s\n", thousands(out.Rows), out.From, out.To)
 		p.say("%s is as it was; remove it when the other one serves. The copy needs the same %s.", out.From, auth.MasterKeyFile)
-		if strings.Contains(to, "://") {
+		if onPostgres(to) {
 			p.say("next: dhruva serve --store with the same URL")
 		}
 	}, func(w io.Writer) { fmt.Fprintln(w, out.Rows) })
@@ -140,7 +137,7 @@ func migrateFix(from, to string, err error) string {
 		return "give the store with --from, or the data directory with --data"
 	case errors.Is(err, dhruva.ErrInvalid):
 		return "use the version of dhruva that made the store, and an empty target"
-	case strings.Contains(from+to, "://"):
+	case onPostgres(from) || onPostgres(to):
 		return "see that the database answers (psql with the same URL), and try again: nothing of the copy was kept"
 	}
 	return "see `dhruva doctor`, and try again: nothing of the copy was kept"

@@ -38,7 +38,7 @@ later backup that is given with --tombstones. So is what was revoked. Where neit
 refuses, and goes on with --without-tombstones: what was deleted since is then back.`,
 		RunE: func(c *cobra.Command, args []string) error { return p.restore(c.Context(), args[0], f) },
 	}
-	c.Flags().StringVar(&f.store, "store", "", "store (default: SQLite in the data directory)")
+	c.Flags().StringVar(&f.store, "store", "", "store: sqlite:///file.db (DHRUVA_STORE; default SQLite in the data directory)")
 	c.Flags().StringArrayVar(&f.later, "tombstones", nil, "a later backup that knows what was deleted since (may be repeated)")
 	c.Flags().BoolVar(&f.without, "without-tombstones", false, "go on although nothing knows what was deleted since")
 	return c

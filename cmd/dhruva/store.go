@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -66,9 +67,9 @@ func shownStore(at string) string {
 // openStore opens a store with the keyring of its rows. A master key is made only
 // where there is no store yet: beside one, the key it was made under is the only
 // right one.
-func openStore(ctx context.Context, dir, at string) (dhruva.Store, *auth.Keyring, error) {
+func openStore(ctx context.Context, dir, at string, log *slog.Logger) (dhruva.Store, *auth.Keyring, error) {
 	if onPostgres(at) {
-		return openPostgres(ctx, dir, at)
+		return openPostgres(ctx, dir, at, log)
 	}
 	open := auth.OpenKeyring
 	if _, err := os.Stat(at); err == nil {
@@ -81,7 +82,7 @@ func openStore(ctx context.Context, dir, at string) (dhruva.Store, *auth.Keyring
 	if at == inMemory {
 		return memstore.New(), keyring, nil
 	}
-	store, err := sqlstore.Open(ctx, at, sqlstore.Options{})
+	store, err := sqlstore.Open(ctx, at, sqlstore.Options{Log: log})
 	if err != nil {
 		return nil, nil, withFix(err, "%s", storeFix(at, err))
 	}
@@ -89,8 +90,8 @@ func openStore(ctx context.Context, dir, at string) (dhruva.Store, *auth.Keyring
 }
 
 // openPostgres looks into the database whether it is a store already.
-func openPostgres(ctx context.Context, dir, at string) (dhruva.Store, *auth.Keyring, error) {
-	store, err := sqlstore.Open(ctx, at, sqlstore.Options{})
+func openPostgres(ctx context.Context, dir, at string, log *slog.Logger) (dhruva.Store, *auth.Keyring, error) {
+	store, err := sqlstore.Open(ctx, at, sqlstore.Options{Log: log})
 	if err != nil {
 		return nil, nil, withFix(err, "%s", storeFix(at, err))
 	}

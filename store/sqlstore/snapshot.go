@@ -37,7 +37,7 @@ func beforeMigration(ctx context.Context, d *dialect, at string, o Options) func
 		if name == "" { // nothing is in it
 			return func(err error) error { return err }, nil
 		}
-		log.Info("a snapshot was made before the schema is brought up to date", "snapshot", name, "migration", migration)
+		log.Warn("the schema is brought up to date; a snapshot was made before, remove it when it is not needed", "snapshot", name, "migration", migration)
 		return func(err error) error {
 			if err == nil {
 				return nil
