@@ -57,19 +57,21 @@ func tied(text string, lo, hi int) (at int, how tie) {
 		return at, untied
 	}
 	switch c := text[at]; {
+	case c == ':' && text[lo:hi] == "PASS": // a test's
+		return at, untied
 	case c == ':' || c == '=':
 		for n := 0; n < 3 && at < len(text) && strings.IndexByte(":=>", text[at]) >= 0; n++ {
 			at++
 		}
 		return behind(text, at), written
-	case c == '>' && at == hi && lo > 0 && text[lo-1] == '<', c == '|':
+	case c == '>' && at == hi && lo > 0 && text[lo-1] == '<', c == '|' && spaceByte(text[at-1]) && !strings.HasPrefix(text[at:], "||"): // a tag, a column
 		return skipSpaces(text, at+1), written
 	case at > hi && closed == hi && strings.HasPrefix(text[lo:], "--"):
 		return at, option
 	}
 	for _, word := range []string{"is", "was", "to"} {
 		rest := text[at:]
-		if at > hi && strings.HasPrefix(rest, word) && len(rest) > len(word) && (spaceByte(rest[len(word)]) || rest[len(word)] == ':') {
+		if at > hi && !strings.EqualFold(text[lo:hi], "pass") && strings.HasPrefix(rest, word) && len(rest) > len(word) && (spaceByte(rest[len(word)]) || rest[len(word)] == ':') {
 			at += len(word)
 			if text[at] == ':' {
 				at++

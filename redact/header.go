@@ -31,7 +31,7 @@ func (s *scan) authorizes(at int) bool {
 
 // opaque is what is taken for a token where one must stand.
 func opaque(s string) bool {
-	return len(s) >= 8 && !stands(s) && !kebab(s) && !pathLike(s) && (profileOf(s).digits > 0 || len(s) >= 24)
+	return len(s) >= 8 && !stands(s) && !kebab(s) && !wordy(s) && !pathLike(s) && (profileOf(s).digits > 0 || len(s) >= 24)
 }
 
 // authorization takes what follows the header's name, or the name of another

@@ -67,6 +67,12 @@ func TestOrdinaryTextStays(t *testing.T) {
 		strings.Repeat("curl -X POST https://api.example.com/v1/items -H 'Content-Type: application/json' -d '{}'\n", 3000),
 		strings.Repeat("kind: Secret\nmetadata:\n  name: x\n---\nkind: ConfigMap\ndata:\n  a: b\n", 1000),
 		strings.Repeat("We use Discord, Twitter, Facebook, LinkedIn and Dropbox; the password: is it a key? ", 2000),
+		"pass to `function` what it parsed; (cd .. && pwd):/build; /key|token|secret|password|passwd|auth/; a == password || (b = c9d8e7f6g5h4)",
+		"function pbkdf2(password: Uint8Array, token: CachedX509Token, credential: X509Credential | undefined)",
+		"if !s.ReadUint16LengthPrefixed(&x) || f.pass = &emptyPass; pass := !isEmpty(object)",
+		"user= password= port= database=, Credential=AKID/20210101/us-east-1/s3/aws4_request, SIGNATURE = 0xfade0cc0",
+		"private key is *ed25519.PrivateKey; sig = &c.memoryWait32Sig; exports.assertOwnsAuthorization = assertOwnsAuthorization",
+		"--- PASS: TestRedact/case#01 (0.00s)\nPASS\nok  \texample.com/a/b\t0.01s\n=== RUN   TestX/y_2\nPASS: 12 of 12",
 		"[redacted:password] and [redacted:aws-access-token] stay as they are",
 		"password=[redacted:password]&x=1",
 	} {

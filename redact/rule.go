@@ -173,7 +173,7 @@ func (r *rule) take(s *scan, at, end int, m []int) int {
 		return m[1]
 	}
 	match := s.text[at+m[0] : at+m[1]]
-	if bareDigest(secret, match) || inBlob(s.text, at+from, at+to) || !r.strict && plainWord(secret) || r.allowed(s, secret, match, at+from) {
+	if bareDigest(secret, match) || inBlob(s.text, at+from, at+to) || !r.strict && plainWord(secret) || member(secret) || r.allowed(s, secret, match, at+from) {
 		return m[1]
 	}
 	s.add(span{at + from, at + to, r.kind, marked})
@@ -225,6 +225,12 @@ func inBlob(text string, from, to int) bool {
 func plainWord(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !lowerLetter(r) && r != '-' && r != '_' && r != '.' }) ||
 		!strings.ContainsFunc(s[1:], func(r rune) bool { return !lowerLetter(r) && r != '-' && r != '_' && r != '.' })
+}
+
+// member: "s.ReadUint16LengthPrefixed", words in both cases behind a full stop.
+func member(s string) bool {
+	p := profileOf(s)
+	return strings.Contains(s, ".") && p.upper > 0 && p.upper < p.letters && p.signs == 0 && wordy(s)
 }
 
 // entropy is Shannon's, in bits a character.

@@ -44,7 +44,7 @@ func (v value) password(how tie) bool {
 	case p.letters == 0:
 		return p.digits >= 4 && !dateLike(v.text)
 	case mixed && !kebab(v.text):
-		return len(v.text) >= 4
+		return len(v.text) >= 4 && (v.quoted || !typeLike(v.text))
 	case len(v.text) < 5 || slices.Contains(values, lower(v.text)) || strings.Contains(lower(v.text), "pass"):
 		return false
 	case v.quoted:
@@ -92,7 +92,7 @@ func profileOf(s string) (p profile) {
 // random reports whether a text looks made by a machine: letters and digits
 // mixed, no words put together, no version, date or file.
 func random(s string) bool {
-	if len(s) < 8 || pathLike(s) || dateLike(s) || kebab(s) || wordy(s) {
+	if len(s) < 8 || strings.HasPrefix(s, "0x") && len(s) <= 18 || pathLike(s) || dateLike(s) || kebab(s) || wordy(s) {
 		return false
 	}
 	p := profileOf(s)
@@ -103,8 +103,12 @@ func random(s string) bool {
 	switch {
 	case p.letters == 0:
 		return len(s) >= 24 && e > 2.5 && p.joints == 0
+	case p.digits < 2 && p.turns*2 >= len(s): // cases change as they do by chance
+		return (p.digits == 1 || len(s) >= 16) && p.upper > 1 && p.upper < p.letters-1 && e > 2.5
 	case p.digits == 0:
 		return len(s) >= 20 && p.upper > 2 && p.upper < p.letters-2 && p.turns > len(s)/4 && e > 3.5
+	case p.digits == 1 && len(s) >= 16:
+		return p.turns*5 >= len(s)*2 && e > 2.8
 	case len(s) < 16:
 		return p.digits >= 2 && p.turns >= 3 && e > 2.5
 	case len(s) < 24:
@@ -146,7 +150,7 @@ func wordy(s string) bool {
 			said += len(w)
 		}
 	}
-	return letters >= 4*words && said*10 >= len(s)*8
+	return letters >= 4*words && said*20 >= len(s)*13
 }
 
 // sayable: vowels among the consonants, as in a word.
@@ -160,7 +164,7 @@ func sayable(w string) bool {
 		run++
 		longest = max(longest, run)
 	}
-	return len(w) > 2 && longest <= 4 && vowels*5 >= len(w)
+	return len(w) > 2 && longest <= 4 && vowels*6 >= len(w)
 }
 
 func onlyLetters(s string) bool {
@@ -181,10 +185,15 @@ func camel(s string) bool {
 	return onlyLetters(s) && lower(s) != s && strings.ToUpper(s) != s && len(nameWords(s)) > 1
 }
 
-// versionPart: "v2", "3rd", "x86".
+// typeLike: the name of a type that has a number in it, as in "Uint8Array".
+func typeLike(s string) bool {
+	return nameLike(s) && letterByte(s[len(s)-1]) && len(nameWords(s)) > 1 && wordy(s)
+}
+
+// versionPart: "v2", "3rd", "x86", "aws4".
 func versionPart(s string) bool {
 	trimmed := strings.Trim(s, "0123456789")
-	return len(s) <= 4 && len(trimmed) <= 2 && onlyLetters(trimmed)
+	return len(s) <= 7 && len(s)-len(trimmed) <= 4 && onlyLetters(trimmed) && (lower(s) == s || strings.ToUpper(s) == s)
 }
 
 // dateLike: digits and what stands between them in dates, times, versions,
@@ -211,7 +220,7 @@ func pathLike(s string) bool {
 	case len(s) > 2 && s[1] == ':' && (s[2] == '\\' || s[2] == '/'):
 		return true
 	case strings.HasPrefix(s, "/"):
-		return strings.Count(s, "/") > 1 && strings.Count(s, "/")*16 >= len(s) && !strings.ContainsAny(s, "+=")
+		return onlyLetters(s[1:]) || kebab(s) || strings.Count(s, "/") > 1 && strings.Count(s, "/")*16 >= len(s) && !strings.ContainsAny(s, "+=")
 	}
 	dot := strings.LastIndexByte(s, '.')
 	return dot > 0 && len(s)-dot <= 5 && onlyLetters(s[dot+1:]) && lower(s[dot:]) == s[dot:] && !strings.ContainsAny(s, "!@#$%^&*=+")
@@ -219,7 +228,15 @@ func pathLike(s string) bool {
 
 // expression: code that stands where a value might: a call, an element, a field.
 func expression(s string) bool {
-	if i := strings.IndexAny(s, "(["); i > 0 && nameLike(s[:i]) {
+	if empty, ok := strings.CutSuffix(s, "="); ok && onlyLetters(empty) { // the next setting: this one has no value
+		return true
+	}
+	if bare := strings.TrimLeft(s, "!&*"); bare != s {
+		if s = bare; onlyLetters(s) {
+			return true
+		}
+	}
+	if i := strings.IndexAny(s, "([{"); i > 0 && nameLike(s[:i]) {
 		return true
 	}
 	if strings.HasPrefix(s, openMark) { // of no known kind
@@ -228,7 +245,11 @@ func expression(s string) bool {
 	if strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") || strings.HasPrefix(s, "(") {
 		return true
 	}
-	return strings.Contains(s, ".") && nameLike(s) && (profileOf(s).digits == 0 || kebab(s))
+	dot := strings.LastIndexByte(s, '.')
+	if dot < 0 || !nameLike(s) {
+		return false
+	}
+	return profileOf(s).digits == 0 || kebab(s) || wordy(s) || camel(s[dot+1:]) || wordy(s[dot+1:])
 }
 
 func nameLike(s string) bool {
