@@ -115,7 +115,10 @@ func (l *Ledger) DueIn(ctx context.Context, t dhruva.TenantID, kinds []string) (
 		}
 		return nil
 	})
-	return first.Sub(now), waits && err == nil, wrap("due jobs", err)
+	if err != nil || !waits {
+		return 0, false, wrap("due jobs", err)
+	}
+	return first.Sub(now), true, nil
 }
 
 // dueAt is when a claim takes a job that waits or is worked on.

@@ -96,7 +96,7 @@ func TestAttachSurvivesACrashAfterEveryUpdate(t *testing.T) {
 				for at := 1; ; at++ {
 					r := newRig(t, store)
 					r.owner.Tenant = dhruva.TenantID(fmt.Sprint("t", kind, "-", at))
-					s, to := r.talked(150) // 300 turns: three updates
+					s, to := r.talked(122) // 244 turns: three updates
 					broken := &process{Faulty: storetest.NewFaulty(store, kind, at), ends: true}
 					mine := *r.l
 					mine.Store, mine.Node = broken, "dying"
@@ -117,7 +117,7 @@ func TestAttachSurvivesACrashAfterEveryUpdate(t *testing.T) {
 					if !moved {
 						must[dhruva.Session](r)(r.l.Attach(r.ctx(), s.ID, to))
 					}
-					r.wantMoved(s.Space, to, 300)
+					r.wantMoved(s.Space, to, 244)
 					r.check()
 				}
 			}
@@ -130,7 +130,7 @@ func TestAttachSurvivesACrashAfterEveryUpdate(t *testing.T) {
 // moves nothing twice.
 func TestAnAttachThatWasPausedIsRefused(t *testing.T) {
 	each(t, func(r *rig) {
-		s, to := r.talked(150)
+		s, to := r.talked(63)
 		paused := &hooked{Store: r.store, at: 2}
 		paused.hook = func() {
 			if r.worker() != 1 {
@@ -143,7 +143,7 @@ func TestAnAttachThatWasPausedIsRefused(t *testing.T) {
 		if err != nil { // the worker has done it all: both answers are true
 			r.is(err, dhruva.ErrConflict)
 		}
-		r.wantMoved(s.Space, to, 300)
+		r.wantMoved(s.Space, to, 126)
 		must[dhruva.Session](r)(r.l.Attach(r.ctx(), s.ID, to))
 	})
 }
@@ -162,10 +162,10 @@ func (h *hooked) Update(ctx context.Context, s []dhruva.Scope, fn func(dhruva.Tx
 	return h.Store.Update(ctx, s, fn)
 }
 
-// cut begins an attach of 300 turns whose process ends after the first Update.
+// cut begins an attach of 126 turns whose process ends after the first Update.
 func (r *rig) cut() (s dhruva.Session, to dhruva.SpaceID) {
 	r.Helper()
-	s, to = r.talked(150)
+	s, to = r.talked(63)
 	mine := *r.l
 	mine.Store = &process{Faulty: storetest.NewFaulty(r.store, storetest.Lost, 2), ends: true}
 	_, err := mine.Attach(r.ctx(), s.ID, to)
@@ -183,7 +183,7 @@ func TestAttachAgainFinishesTheMove(t *testing.T) {
 		}
 		r.later(2 * time.Minute)
 		must[dhruva.Session](r)(r.l.Attach(r.ctx(), s.ID, to))
-		r.wantMoved(s.Space, to, 300)
+		r.wantMoved(s.Space, to, 126)
 		if r.worker() != 0 {
 			t.Error("a job is left")
 		}
@@ -193,7 +193,7 @@ func TestAttachAgainFinishesTheMove(t *testing.T) {
 // A fault that the caller survives gives the job back at once.
 func TestAttachThatFailsGivesItsJobBack(t *testing.T) {
 	each(t, func(r *rig) {
-		s, to := r.talked(150)
+		s, to := r.talked(122)
 		mine := *r.l
 		mine.Store = storetest.NewFaulty(r.store, storetest.Kept, 2)
 		_, err := mine.Attach(r.ctx(), s.ID, to)
@@ -202,7 +202,7 @@ func TestAttachThatFailsGivesItsJobBack(t *testing.T) {
 			t.Errorf("due in %s, %v %v", in, waits, err)
 		}
 		must[dhruva.Session](r)(r.l.Attach(r.ctx(), s.ID, to))
-		r.wantMoved(s.Space, to, 300)
+		r.wantMoved(s.Space, to, 244)
 	})
 }
 
@@ -215,8 +215,8 @@ func TestMovesWhoseSessionOrSpaceChanged(t *testing.T) {
 		if r.worker() != 1 {
 			t.Error("no job was left")
 		}
-		r.wantMoved(s.Space, second, 300)
-		r.wantMoved(first, second, 300)
+		r.wantMoved(s.Space, second, 126)
+		r.wantMoved(first, second, 126)
 	})
 	each(t, func(r *rig) { // and back, where the rest still is
 		s, away := r.cut()
@@ -224,7 +224,7 @@ func TestMovesWhoseSessionOrSpaceChanged(t *testing.T) {
 		if r.worker() != 1 {
 			t.Error("no job was left")
 		}
-		r.wantMoved(away, s.Space, 300)
+		r.wantMoved(away, s.Space, 126)
 	})
 	for what, end := range map[string]func(*rig, dhruva.Session, dhruva.SpaceID){
 		"the session was deleted": func(r *rig, s dhruva.Session, _ dhruva.SpaceID) { r.must(r.l.DeleteSession(r.ctx(), s.ID)) },
