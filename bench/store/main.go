@@ -1,7 +1,12 @@
-// Command store measures durable appends: writers append exchanges to sessions
-// of one space through the ledger on a SQLite file, as Send and Capture do
-// (turns, sources, references, changes and a receipt in one Update), each
-// waiting until its commit is durable.
+// Command store measures the durable stores, SQLite and PostgreSQL in one run:
+// the engine's own commit and an update of one row beside it; captures as a
+// proxied call writes them (two turns, two sources with a reference and a change
+// each, session and receipt in one Update), by one writer and by 32 in four
+// spaces, each waiting until its commit is durable; how far a follower of the
+// feeds, woken by hints, is behind the commits under that load, in the process
+// that writes and beside it; exchanges through the ledger; a View of 1,000 turns.
+//
+// PostgreSQL is a private server with fsync and synchronous_commit on.
 package main
 
 import (
@@ -10,141 +15,73 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/dhruva-memory/dhruva"
-	"github.com/dhruva-memory/dhruva/auth"
-	"github.com/dhruva-memory/dhruva/ledger"
-	"github.com/dhruva-memory/dhruva/store/sqlstore"
 )
 
-// result is one row of the table.
-type result struct {
-	Writers      int     `json:"writers"`
-	Turns        int     `json:"turns"`
-	TurnsPerSec  float64 `json:"turns_per_second"`
-	CommitP50Ms  float64 `json:"exchange_p50_ms"`
-	CommitP99Ms  float64 `json:"exchange_p99_ms"`
-	StoreBytes   int64   `json:"store_bytes"`
-	Machine      string  `json:"machine"`
-	DurationSecs float64 `json:"seconds"`
+// row is one line of the table. Times are in milliseconds.
+type row struct {
+	Engine  string  `json:"engine"`
+	What    string  `json:"what"`
+	Writers int     `json:"writers,omitempty"`
+	N       int     `json:"n"`
+	PerSec  float64 `json:"turns_per_second,omitempty"`
+	P50     float64 `json:"p50_ms"`
+	P99     float64 `json:"p99_ms"`
+	Note    string  `json:"note,omitempty"`
 }
 
 func main() {
-	seconds := flag.Duration("time", 5*time.Second, "how long each row runs")
+	length := flag.Duration("time", 5*time.Second, "how long each load runs")
 	asJSON := flag.Bool("json", false, "one JSON object a row")
+	only := flag.String("engine", "", "sqlite or postgres; both when empty")
 	flag.Parse()
-	for _, writers := range []int{1, 32} {
-		r, err := run(writers, *seconds)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "store:", err)
-			os.Exit(1)
-		}
-		if *asJSON {
-			_ = json.NewEncoder(os.Stdout).Encode(r)
-			continue
-		}
-		fmt.Printf("durable appends  writers %2d  n %6d turns  %8.0f turns/s  exchange p50 %.2f ms p99 %.2f ms  %s\n",
-			r.Writers, r.Turns, r.TurnsPerSec, r.CommitP50Ms, r.CommitP99Ms, r.Machine)
+	if err := run(*only, *length, printer(*asJSON)); err != nil {
+		fmt.Fprintln(os.Stderr, "store:", err)
+		os.Exit(1)
 	}
 }
 
-func run(writers int, length time.Duration) (result, error) {
-	dir, err := os.MkdirTemp("", "dhruva-bench-")
-	if err != nil {
-		return result{}, err
+func printer(asJSON bool) func(row) {
+	if asJSON {
+		return func(r row) { _ = json.NewEncoder(os.Stdout).Encode(r) }
 	}
-	defer os.RemoveAll(dir)
-	ctx := dhruva.WithPrincipal(context.Background(), dhruva.Principal{Tenant: "bench", ID: "bench", Scopes: []dhruva.KeyScope{dhruva.Admin}})
-	store, err := sqlstore.Open(ctx, filepath.Join(dir, "dhruva.db"), sqlstore.Options{})
-	if err != nil {
-		return result{}, err
+	fmt.Printf("%s/%s, %d CPUs\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	return func(r row) {
+		line := fmt.Sprintf("%-9s %-28s", r.Engine, r.What)
+		load := ""
+		if r.Writers > 0 {
+			load = fmt.Sprintf("%2d writers", r.Writers)
+		}
+		if r.PerSec > 0 {
+			load += fmt.Sprintf(" %8.0f turns/s", r.PerSec)
+		}
+		line += fmt.Sprintf(" %-27s", load)
+		fmt.Printf("%s  p50 %7.3f ms  p99 %7.3f ms  n %d  %s\n", line, r.P50, r.P99, r.N, r.Note)
 	}
-	defer store.Close()
-	l := ledger.New(store, auth.NewKeyring(make([]byte, 32)))
-	sessions, err := prepare(ctx, l, writers)
-	if err != nil {
-		return result{}, err
+}
+
+func run(only string, length time.Duration, show func(row)) error {
+	for _, e := range engines() {
+		if only != "" && only != e.name {
+			continue
+		}
+		if err := e.measure(context.Background(), length, show); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
 	}
-	began := time.Now()
-	times, err := hammer(ctx, l, sessions, began.Add(length))
-	if err != nil {
-		return result{}, err
+	return nil
+}
+
+// summary fills in the percentiles of times.
+func (r row) summary(times []time.Duration) row {
+	if r.N = len(times); r.N == 0 {
+		return r
 	}
-	took := time.Since(began)
 	slices.Sort(times)
-	info, err := os.Stat(filepath.Join(dir, "dhruva.db"))
-	if err != nil {
-		return result{}, err
-	}
-	return result{
-		Writers: writers, Turns: 2 * len(times), TurnsPerSec: float64(2*len(times)) / took.Seconds(),
-		CommitP50Ms: ms(times[len(times)/2]), CommitP99Ms: ms(times[len(times)*99/100]), StoreBytes: info.Size(),
-		Machine: fmt.Sprintf("%s/%s %d cpu", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), DurationSecs: took.Seconds(),
-	}, nil
+	r.P50, r.P99 = ms(times[len(times)/2]), ms(times[len(times)*99/100])
+	return r
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-func prepare(ctx context.Context, l *ledger.Ledger, n int) ([]dhruva.SessionID, error) {
-	space, err := l.CreateSpace(ctx, ledger.SpaceInput{Name: "bench"})
-	if err != nil {
-		return nil, err
-	}
-	var out []dhruva.SessionID
-	for range n {
-		s, err := l.CreateSession(ctx, ledger.SessionInput{Space: space.ID})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s.ID)
-	}
-	return out, nil
-}
-
-// hammer appends exchanges, one writer a session, until the deadline, and
-// returns how long each took.
-func hammer(ctx context.Context, l *ledger.Ledger, sessions []dhruva.SessionID, deadline time.Time) ([]time.Duration, error) {
-	var mu sync.Mutex
-	var all []time.Duration
-	var failed error
-	var wg sync.WaitGroup
-	for w, id := range sessions {
-		wg.Go(func() {
-			times, err := writer(ctx, l, w, id, deadline)
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, times...)
-			if err != nil {
-				failed = err
-			}
-		})
-	}
-	wg.Wait()
-	return all, failed
-}
-
-func writer(ctx context.Context, l *ledger.Ledger, w int, id dhruva.SessionID, deadline time.Time) (times []time.Duration, err error) {
-	for i := 0; time.Now().Before(deadline); i++ {
-		began := time.Now()
-		state, err := l.Begin(ctx, id)
-		if err != nil {
-			return times, err
-		}
-		receipt := dhruva.Receipt{Tenant: "bench", Space: state.Session.Space, ID: dhruva.ReceiptID(dhruva.NewID()), Kind: "send", State: "final", CreatedAt: began, FinishedAt: began}
-		_, err = l.AppendExchange(ctx, state, ledger.Exchange{
-			User:      ledger.Unit{Role: dhruva.RoleUser, Text: fmt.Sprintf("Writer %d asks for the %dth time how the harbour lights are wired.", w, i)},
-			Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: fmt.Sprintf("Answer %d to writer %d: in series, from the pier to the lighthouse, over a 48 V feed.", i, w)},
-			Provider:  "bench", Model: "bench", Receipt: &receipt,
-		})
-		if err != nil {
-			return times, err
-		}
-		times = append(times, time.Since(began))
-	}
-	return times, nil
-}

@@ -23,6 +23,11 @@ type conn interface {
 	// query runs a statement that gives rows. They are read to their end, or
 	// closed, before anything else.
 	query(query string, args ...any) (rows, error)
+	// ahead asks what will be asked soon, by texts and numbers, where the answer
+	// then costs no wait: it comes with that of the next query.
+	ahead(query string, args ...any)
+	// knows says whether that is so of a query.
+	knows(query string, args ...any) bool
 	// script runs statements without parameters that are not worth keeping
 	// prepared.
 	script(text string) error

@@ -36,6 +36,10 @@ func (c *pgConn) step(tag *int64) (*pgproto3.DataRow, error) {
 	}
 	switch m := m.(type) {
 	case *pgproto3.DataRow:
+		if a := c.sent[0].ahead; a != nil {
+			a.keep(m)
+			return nil, nil
+		}
 		return m, nil
 	case *pgproto3.CommandComplete:
 		c.complete(m.CommandTag, tag)
@@ -64,6 +68,8 @@ func (c *pgConn) pop() {
 func (c *pgConn) complete(tag []byte, n *int64) {
 	c.answered = true
 	switch s := c.sent[0]; s.kind {
+	case sentAhead:
+		s.ahead.whole = true
 	case sentSavepoint:
 		c.stands = c.stands || s.at == c.at
 	case sentCommit:

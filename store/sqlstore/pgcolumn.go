@@ -82,15 +82,10 @@ func integer(oid uint32, b []byte) (int64, error) {
 // Scan reads the columns of the row. Bytes that a Scanner is given are its own
 // only until it returns.
 func (r *pgRows) Scan(into ...any) error {
-	if r.row == nil || len(into) != len(r.row.Values) || len(into) != len(r.st.oids) {
-		return fmt.Errorf("row of %d columns, %d wanted", len(r.st.oids), len(into))
+	if r.row == nil {
+		return errUnexpected
 	}
-	for n, to := range into {
-		if err := scan(r.st.oids[n], r.row.Values[n], to); err != nil {
-			return fmt.Errorf("column %d: %w", n+1, err)
-		}
-	}
-	return nil
+	return scanRow(r.st.oids, r.row.Values, into)
 }
 
 func scan(oid uint32, b []byte, to any) (err error) {

@@ -44,14 +44,15 @@ type pgConn struct {
 
 	// The transaction. It is opened by its first statement.
 	opening  []pgOpening
-	answered bool  // anything of it has been answered
-	locking  bool  // its opening takes locks
-	failed   error // why it cannot go on; undo or rollback ends that
-	at       int   // counts parts; part 0 is the opening
-	wanted   bool  // a savepoint is made by the first write
-	made     bool  // it was sent
-	stands   bool  // it was answered
-	wrote    bool  // something was written in this part
+	answered bool       // anything of it has been answered
+	locking  bool       // its opening takes locks
+	failed   error      // why it cannot go on; undo or rollback ends that
+	at       int        // counts parts; part 0 is the opening
+	wanted   bool       // a savepoint is made by the first write
+	made     bool       // it was sent
+	stands   bool       // it was answered
+	wrote    bool       // something was written in this part
+	known    []*pgAhead // what was asked ahead in this part
 }
 
 // net is what is needed of a network connection.
@@ -72,11 +73,13 @@ type pgSent struct {
 	at    int          // the part of the transaction
 	st    *pgStatement // nil for a Sync
 	parse bool         // it is prepared by this message
+	ahead *pgAhead     // who keeps the answer
 }
 
 // The kinds of messages.
 const (
 	sentStatement = iota
+	sentAhead
 	sentSavepoint
 	sentRace
 	sentCommit
@@ -153,7 +156,7 @@ func (c *pgConn) snapshot(scopes []dhruva.Scope) error {
 // costs nothing.
 func (c *pgConn) open(begin string, scopes []dhruva.Scope, idle time.Duration) {
 	c.used++
-	c.locking = false
+	c.locking, c.known = false, nil
 	c.answered, c.failed, c.at, c.wanted, c.made = false, nil, 0, false, false
 	left := time.Until(c.until)
 	left -= min(left/10, 50*time.Millisecond) // the server's error comes before our deadline
@@ -182,7 +185,7 @@ func lockKey(schema string, s dhruva.Scope) int64 {
 }
 
 func (c *pgConn) part(savepoint bool) {
-	c.at, c.wanted, c.made, c.stands, c.wrote = c.at+1, savepoint, false, false, false
+	c.at, c.wanted, c.made, c.stands, c.wrote, c.known = c.at+1, savepoint, false, false, false, nil
 }
 
 func (c *pgConn) undo() error {
@@ -305,7 +308,7 @@ func (c *pgConn) write(kind byte, query string, args ...any) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	c.wrote = true
+	c.wrote, c.known = true, nil
 	if c.wanted {
 		c.wanted, c.made = false, true
 		c.put(sentSavepoint, "SAVEPOINT fn")
@@ -323,6 +326,9 @@ func (c *pgConn) ask(kind byte, query string, args ...any) error {
 func (c *pgConn) query(query string, args ...any) (rows, error) {
 	put := c.write
 	if strings.HasPrefix(query, "SELECT") {
+		if r := c.take(query, args); r != nil {
+			return r, c.usable()
+		}
 		put = c.ask
 	}
 	if err := put(sentStatement, query, args...); err != nil {
@@ -412,7 +418,7 @@ func (c *pgConn) append(kind byte, at int, query string, args []any) error {
 	}
 	c.front.SendBind(&pgproto3.Bind{PreparedStatement: s.name, ParameterFormatCodes: formats, Parameters: values, ResultFormatCodes: binaryFormat})
 	c.front.SendExecute(&pgproto3.Execute{})
-	c.sent = append(c.sent, pgSent{kind, at, s, !known})
+	c.sent = append(c.sent, pgSent{kind, at, s, !known, nil})
 	for _, v := range values {
 		c.buffered += len(v)
 	}

@@ -44,7 +44,17 @@ func (t *tx) Source(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.Sourc
 	if !t.reach.Holds(s) {
 		return absent[dhruva.Source]("source")
 	}
+	t.bothAhead(selectSource, selectTombstone, s, g, id)
 	return one(t, "source", scanSource, selectSource, string(t.reach.Tenant), string(s), g, string(id))
+}
+
+// bothAhead: an update that asks for a source, or for its tombstone, asks for
+// both.
+func (t *tx) bothAhead(query, other string, s dhruva.SpaceID, g int64, id dhruva.SourceID) {
+	args := []any{string(t.reach.Tenant), string(s), g, string(id)}
+	if !t.readOnly && t.usable("source") == nil && findable(args) && !t.c.knows(query, args...) {
+		t.c.ahead(other, args...)
+	}
 }
 
 func (t *tx) PutSource(row dhruva.Source) error {
@@ -115,6 +125,7 @@ func (t *tx) Tombstone(s dhruva.SpaceID, g int64, id dhruva.SourceID) (dhruva.To
 	if !t.reach.Holds(s) {
 		return absent[dhruva.Tombstone]("tombstone")
 	}
+	t.bothAhead(selectTombstone, selectSource, s, g, id)
 	return one(t, "tombstone", scanTombstone, selectTombstone, string(t.reach.Tenant), string(s), g, string(id))
 }
 

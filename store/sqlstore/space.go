@@ -66,7 +66,14 @@ func (t *tx) Space(id dhruva.SpaceID) (dhruva.Space, error) {
 	if !t.reach.Holds(id) {
 		return absent[dhruva.Space]("space")
 	}
-	return one(t, "space", scanSpace, selectSpace, string(t.reach.Tenant), string(id))
+	if row, ok := t.spaces[id]; ok {
+		return row, t.usable("space")
+	}
+	row, err := one(t, "space", scanSpace, selectSpace, string(t.reach.Tenant), string(id))
+	if err == nil {
+		t.spaces[id] = row
+	}
+	return row, err
 }
 
 // coveredSpaces drops the spaces that the scopes do not cover.
@@ -119,6 +126,7 @@ func (t *tx) PutSpace(row dhruva.Space) error {
 	if err := t.allow("space", t.reach.Covers(row.Tenant, row.ID), 1); err != nil {
 		return err
 	}
+	delete(t.spaces, row.ID)
 	err := t.send("put space", upsertSpace, string(row.Tenant), string(row.ID), row.Name, row.Description,
 		row.ProjectRoot, string(row.Owner), flag(row.Home), row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(),
 		optional(row.DeletedAt))

@@ -127,6 +127,9 @@ func (c *sqliteConn) send(query string, args ...any) error {
 
 func (c *sqliteConn) race(query string, args ...any) error { return c.send(query, args...) }
 
+func (c *sqliteConn) ahead(string, ...any)      {}
+func (c *sqliteConn) knows(string, ...any) bool { return true }
+
 func (c *sqliteConn) query(query string, args ...any) (rows, error) {
 	if !strings.HasPrefix(query, "SELECT") {
 		if err := c.writing(); err != nil {

@@ -28,7 +28,7 @@ type Options struct {
 	// means 30 seconds.
 	WriteTimeout time.Duration
 	// PollInterval is how often other processes are noticed where they do not
-	// tell: on SQLite, and on Postgres where nothing can listen. 0 means 50
+	// tell: on SQLite, and on Postgres where nothing can listen. 0 means 20
 	// milliseconds. SweepInterval is how often they are noticed all the same
 	// where they do. 0 means 10 seconds. Nobody is looked for while nobody
 	// follows Hints.
@@ -59,7 +59,7 @@ func (o Options) orDefaults(d *dialect) Options {
 		Writers:      positive(o.Writers, d.writers),
 		WriteTimeout: positive(o.WriteTimeout, defaultTimeout),
 
-		PollInterval:   positive(o.PollInterval, 50*time.Millisecond),
+		PollInterval:   positive(o.PollInterval, 20*time.Millisecond),
 		SweepInterval:  positive(o.SweepInterval, 10*time.Second),
 		NotifyInterval: positive(o.NotifyInterval, 5*time.Millisecond),
 	}

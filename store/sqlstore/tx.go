@@ -23,6 +23,8 @@ type tx struct {
 	// careful: nothing is guessed, since a guess was wrong before, or would save
 	// nothing.
 	careful bool
+	// asked: something was read.
+	asked bool
 	// spoiled is why the update cannot be kept whatever fn returns.
 	spoiled error
 	// homes are the spaces of the sessions met in this transaction. In an
@@ -30,13 +32,15 @@ type tx struct {
 	homes map[dhruva.SessionID]dhruva.SpaceID
 	// last are the numbers of the last turns of sessions, as their rows say.
 	last map[dhruva.SessionID]int64
+	// spaces are those that were read.
+	spaces map[dhruva.SpaceID]dhruva.Space
 	// feeds are the feeds that were read, and how far they have come here.
 	feeds map[dhruva.SpaceID]*feed
 }
 
 func newTx(ctx context.Context, d *dialect, c conn, scopes []dhruva.Scope) *tx {
 	return &tx{reach: dhruva.ReachOf(scopes), ctx: ctx, d: d, c: c, careful: d.alone, homes: map[dhruva.SessionID]dhruva.SpaceID{},
-		last: map[dhruva.SessionID]int64{}, feeds: map[dhruva.SpaceID]*feed{}}
+		last: map[dhruva.SessionID]int64{}, feeds: map[dhruva.SpaceID]*feed{}, spaces: map[dhruva.SpaceID]dhruva.Space{}}
 }
 
 // end makes a Tx that fn kept useless: it reaches nothing.
@@ -143,12 +147,21 @@ func collect[T any](t *tx, what string, scan func(scanner) (T, error), query str
 	if err := t.usable(what); err != nil || !findable(args) {
 		return nil, err
 	}
+	t.askAhead(query)
 	rows, err := t.c.query(query, args...)
 	if err != nil {
 		return nil, t.spoil(what, err)
 	}
 	out, err := drain(t, rows, scan)
 	return out, t.spoil(what, err)
+}
+
+// askAhead: an update of one space asks for its epoch, sooner or later.
+func (t *tx) askAhead(query string) {
+	if !t.asked && !t.readOnly && len(t.reach.Within) == 1 && query != selectEpoch {
+		t.c.ahead(selectEpoch, string(t.reach.Tenant), string(t.reach.Within[0]))
+	}
+	t.asked = true
 }
 
 func drain[T any](t *tx, rows rows, scan func(scanner) (T, error)) (out []T, err error) {
