@@ -36,10 +36,12 @@ const maxFindings = 20
 //  9. A leased job has an owner, a lease, a claim and its number; another one
 //     has no lease; claims are never more than their numbers.
 //  10. A cursor lies within the feed: from the tail to the head.
+//  11. A leaf of a receipt attests it as it is: it has ended, and has not changed
+//     since. (One of before there was a log has no leaf.)
 //
 // For a tenant:
 //
-//  11. The leaves that have a place stand at 1 to the size of the audit head
+//  12. The leaves that have a place stand at 1 to the size of the audit head
 //     without gaps, and no leaf is both placed and pending.
 func Check(ctx context.Context, s dhruva.Store, scopes ...dhruva.Scope) error {
 	return errors.Join(inspect(ctx, s, scopes...).findings...)
@@ -176,6 +178,7 @@ func (c *checker) space(scope dhruva.Scope) {
 		c.replays()
 		c.jobs()
 		c.cursors()
+		c.receipts(scope.Space())
 	})
 	c.feed(c.epoch.Tail, c.epoch.Head)
 }

@@ -45,6 +45,7 @@ func goodWork(tx dhruva.Tx) error {
 	return errors.Join(change,
 		tx.PutRecord(record("x", 1)), tx.PutVector(vector("x", 1)), tx.PutReplay(replay("x", 1)),
 		tx.PutTombstone(dhruva.Tombstone{Space: "s", Generation: 1, Source: "gone", State: "completed"}),
+		dhruva.Attest(tx, receipt("final")), tx.PutReceipt(dhruva.Receipt{Tenant: "t", Space: "s", ID: "old", State: "final"}),
 		tx.PutJob(job("queued", dhruva.JobQueued)), tx.PutJob(leased), tx.CompactChanges("s", 1),
 		tx.PutCursor(cursor(1)), tx.PutLeaf(leaf("l1")), tx.PutLeaf(leaf("l2")), tx.PutLeaf(leaf("pending")),
 		tx.PlaceLeaf("l2", 1), tx.PlaceLeaf("l1", 2), tx.PutAuditHead(dhruva.AuditHead{Tenant: "t", Size: 2}))
@@ -66,6 +67,10 @@ func replay(source string, g int64) dhruva.Replay {
 
 func job(id string, state dhruva.JobState) dhruva.Job {
 	return dhruva.Job{Tenant: "t", Space: "s", ID: dhruva.JobID(id), Kind: "k", Subject: id, State: state}
+}
+
+func receipt(state string) dhruva.Receipt {
+	return dhruva.Receipt{Tenant: "t", Space: "s", ID: "q", Kind: "send", State: state, FinishedAt: now}
 }
 
 func cursor(seq int64) dhruva.Cursor {
@@ -160,14 +165,20 @@ func TestCheckFinds(t *testing.T) {
 		"leased without an attempt": {`attempt 0`, with(job("x", dhruva.JobLeased), func(j *dhruva.Job) {
 			j.Owner, j.LeaseUntil, j.Fence = "n", now, 1
 		})},
-		"queued and leased":          {"job x: queued, and leased", with(job("x", dhruva.JobQueued), func(j *dhruva.Job) { j.LeaseUntil = now })},
-		"in no state":                {`job x: state "x"`, with(job("x", "x"), func(*dhruva.Job) {})},
-		"more attempts than claims":  {"job x: 3 attempts, claim 2", with(job("x", dhruva.JobDead), func(j *dhruva.Job) { j.Fence, j.Attempts = 2, 3 })},
-		"less attempts than none":    {"job x: -1 attempts", with(job("x", dhruva.JobDead), func(j *dhruva.Job) { j.Attempts = -1 })},
-		"cursor beyond the head":     {"cursor of n: 3, the feed is 1 to 2", func(tx dhruva.Tx) error { return tx.PutCursor(cursor(3)) }},
-		"cursor before the tail":     {"cursor of n: 0, the feed is 1 to 2", func(tx dhruva.Tx) error { return tx.PutCursor(cursor(0)) }},
-		"tenant: a gap in the log":   {"leaf pending stands at 4 where 3", func(tx dhruva.Tx) error { return tx.PlaceLeaf("pending", 4) }},
-		"tenant: more than the head": {"3 leaves have a place, the head's size is 2", func(tx dhruva.Tx) error { return tx.PlaceLeaf("pending", 3) }},
+		"queued and leased":         {"job x: queued, and leased", with(job("x", dhruva.JobQueued), func(j *dhruva.Job) { j.LeaseUntil = now })},
+		"in no state":               {`job x: state "x"`, with(job("x", "x"), func(*dhruva.Job) {})},
+		"more attempts than claims": {"job x: 3 attempts, claim 2", with(job("x", dhruva.JobDead), func(j *dhruva.Job) { j.Fence, j.Attempts = 2, 3 })},
+		"less attempts than none":   {"job x: -1 attempts", with(job("x", dhruva.JobDead), func(j *dhruva.Job) { j.Attempts = -1 })},
+		"cursor beyond the head":    {"cursor of n: 3, the feed is 1 to 2", func(tx dhruva.Tx) error { return tx.PutCursor(cursor(3)) }},
+		"cursor before the tail":    {"cursor of n: 0, the feed is 1 to 2", func(tx dhruva.Tx) error { return tx.PutCursor(cursor(0)) }},
+		"receipt that changed after its end": {"receipt q, final: its leaf does not attest it", func(tx dhruva.Tx) error {
+			r := receipt("final")
+			r.SourcesSeen++
+			return tx.PutReceipt(r)
+		}},
+		"receipt that has a leaf and not ended": {"receipt q, open: its leaf does not", func(tx dhruva.Tx) error { return tx.PutReceipt(receipt("open")) }},
+		"tenant: a gap in the log":              {"leaf pending stands at 4 where 3", func(tx dhruva.Tx) error { return tx.PlaceLeaf("pending", 4) }},
+		"tenant: more than the head":            {"3 leaves have a place, the head's size is 2", func(tx dhruva.Tx) error { return tx.PlaceLeaf("pending", 3) }},
 		"tenant: less than the head": {"2 leaves have a place, the head's size is 3", func(tx dhruva.Tx) error {
 			return tx.PutAuditHead(dhruva.AuditHead{Tenant: "t", Size: 3})
 		}},

@@ -30,7 +30,7 @@ func twins(t *testing.T) []dhruva.Store {
 func TestSame(t *testing.T) { Same(t, twins) }
 
 func TestCampaign(t *testing.T) {
-	operations := 25_000
+	operations := 10_000
 	if testing.Short() {
 		operations = 2_000
 	}

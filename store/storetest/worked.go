@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"errors"
+
 	"github.com/dhruva-memory/dhruva"
 )
 
@@ -35,6 +37,21 @@ func (c *checker) cursors() {
 	for _, row := range rows {
 		if row.Seq < c.epoch.Tail || row.Seq > c.epoch.Head {
 			c.found("cursor of %s: %d, the feed is %d to %d", row.Node, row.Seq, c.epoch.Tail, c.epoch.Head)
+		}
+	}
+}
+
+// receipts checks those of a space against the log.
+func (c *checker) receipts(space dhruva.SpaceID) {
+	for _, r := range pages(c, "receipts", receiptName, func(p dhruva.Page) ([]dhruva.Receipt, error) {
+		return c.tx.ListReceipts(dhruva.ReceiptQuery{Space: space, Page: p})
+	}) {
+		leaf, err := c.tx.Leaf(dhruva.LeafID(r.ID))
+		if errors.Is(err, dhruva.ErrNotFound) {
+			continue
+		}
+		if want, err2 := dhruva.LeafOf(r); err != nil || err2 != nil || leaf.Digest != want.Digest {
+			c.found("receipt %s, %s: its leaf does not attest it: %v, %v", r.ID, r.State, err, err2)
 		}
 	}
 }
