@@ -14,7 +14,7 @@ import (
 )
 
 // exchanges are appended through the ledger by all writers, each to a session of
-// its own in one space.
+// its own, in four spaces.
 func (e engine) exchanges(ctx context.Context, s *sqlstore.Store, length time.Duration, show func(row)) error {
 	ctx = dhruva.WithPrincipal(ctx, dhruva.Principal{Tenant: "bench", ID: "bench", Scopes: []dhruva.KeyScope{dhruva.Admin}})
 	l := ledger.New(s, auth.NewKeyring(make([]byte, 32)))
@@ -32,13 +32,17 @@ func (e engine) exchanges(ctx context.Context, s *sqlstore.Store, length time.Du
 }
 
 func prepare(ctx context.Context, l *ledger.Ledger) ([]dhruva.SessionID, error) {
-	space, err := l.CreateSpace(ctx, ledger.SpaceInput{Name: "bench"})
-	if err != nil {
-		return nil, err
+	var in []dhruva.SpaceID
+	for n := range spaces {
+		sp, err := l.CreateSpace(ctx, ledger.SpaceInput{Name: string(space("exchange", n))})
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, sp.ID)
 	}
 	var out []dhruva.SessionID
-	for range writers {
-		s, err := l.CreateSession(ctx, ledger.SessionInput{Space: space.ID})
+	for n := range writers {
+		s, err := l.CreateSession(ctx, ledger.SessionInput{Space: in[n%spaces]})
 		if err != nil {
 			return nil, err
 		}
