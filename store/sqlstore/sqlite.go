@@ -92,6 +92,7 @@ func sqliteDialect(path string, o Options) (*dialect, error) {
 	if err != nil {
 		return nil, err
 	}
+	write.patience = o.BusyTimeout
 	d.write, d.close = write.dial, write.db.Close
 	if path != memory {
 		read, err := sqliteSource(file, append(want[:len(want):len(want)], pragma{set: "query_only(1)"}), false)
@@ -107,9 +108,10 @@ func sqliteDialect(path string, o Options) (*dialect, error) {
 
 // sqliteFile makes connections to a file, or to a database in memory.
 type sqliteFile struct {
-	db   *sql.DB
-	want []pragma
-	keep bool
+	db       *sql.DB
+	want     []pragma
+	keep     bool
+	patience time.Duration // of connections that write
 }
 
 func sqliteSource(file string, settings []pragma, keep bool) (*sqliteFile, error) {
@@ -118,11 +120,19 @@ func sqliteSource(file string, settings []pragma, keep bool) (*sqliteFile, error
 		return nil, err
 	}
 	db.SetMaxIdleConns(0) // a conn we close is closed
-	return &sqliteFile{db, settings, keep}, nil
+	return &sqliteFile{db: db, want: settings, keep: keep}, nil
 }
 
 func (f *sqliteFile) dial(ctx context.Context) (conn, error) {
-	return dialSQLite(ctx, f.db, f.keep, f.want)
+	c, err := dialSQLite(ctx, f.db, f.keep, f.want)
+	if err != nil || f.patience == 0 {
+		return c, err
+	}
+	if err := c.script(askAgain); err != nil {
+		return nil, firstOf(err, c.close())
+	}
+	c.(*sqliteConn).patience = f.patience
+	return c, nil
 }
 
 // privateFile makes the file, readable by its owner only, if it does not

@@ -24,6 +24,10 @@ type sqliteConn struct {
 	sql        *sql.Conn
 	statements map[string]*sql.Stmt // by text, a fixed set
 	keep       bool                 // the only one of a database in memory: never lost, it is the database
+	patience   time.Duration        // how long begin waits for another process
+	version    int64                // what dataVersion was at the last begin
+	crowded    time.Time            // until when others are thought of
+	committed  time.Time            // when this connection did last
 	broken     bool
 	// A savepoint is wanted, and made by the first write. wrote: something was
 	// written in this part of the transaction.
@@ -157,11 +161,61 @@ func (c *sqliteConn) script(text string) error {
 	return sqliteError(err)
 }
 
+// Two processes that write without a pause take turns. SQLite itself would ask
+// for the lock at ever longer intervals, and hardly ever meet the moment in which
+// the other one does not hold it; so begin asks often, and a process that sees
+// that others write leaves them a moment after each commit of its own.
+const (
+	// askAgain is how long SQLite waits for a lock before begin asks anew.
+	askAgain = "PRAGMA busy_timeout = 2"
+	// moment is longer than that.
+	moment = 4 * time.Millisecond
+	// remembered is how long others are thought of after a commit of theirs.
+	remembered = 10 * time.Second
+)
+
 // begin takes the lock of the file, which covers every scope.
 func (c *sqliteConn) begin([]dhruva.Scope) error {
-	_, err := c.run("BEGIN IMMEDIATE")
-	c.broken = err != nil && !sqliteBusy(err)
-	return err
+	waiting := time.Now()
+	if waiting.Before(c.crowded) {
+		time.Sleep(moment - waiting.Sub(c.committed))
+	}
+	for {
+		_, err := c.run("BEGIN IMMEDIATE")
+		if err == nil {
+			return c.lookAround()
+		}
+		if busy := sqliteBusy(err); !busy || time.Since(waiting) >= c.patience {
+			c.broken = !busy
+			return err
+		}
+	}
+}
+
+// lookAround notes whether others have written since the last time.
+func (c *sqliteConn) lookAround() error {
+	version, err := c.dataVersion()
+	if err != nil {
+		return firstOf(err, c.rollback())
+	}
+	if c.version != 0 && c.version != version {
+		c.crowded = time.Now().Add(remembered)
+	}
+	c.version = version
+	return nil
+}
+
+// dataVersion is a number that changes with every commit of another connection.
+func (c *sqliteConn) dataVersion() (n int64, err error) {
+	r, err := c.query("PRAGMA data_version")
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	if r.Next() {
+		err = r.Scan(&n)
+	}
+	return n, firstOf(err, r.Err())
 }
 
 func (c *sqliteConn) snapshot([]dhruva.Scope) error {
@@ -208,6 +262,7 @@ func (c *sqliteConn) settle() error { return nil }
 
 func (c *sqliteConn) commit() error {
 	_, err := c.run("COMMIT")
+	c.committed = time.Now()
 	return err
 }
 

@@ -20,14 +20,6 @@ func (s *Store) dataVersion(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer s.writers.give(c)
-	r, err := c.query("PRAGMA data_version")
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	var n int64
-	if r.Next() {
-		err = r.Scan(&n)
-	}
-	return fmt.Sprintf("%p %d", c, n), firstOf(err, r.Err())
+	n, err := c.(*sqliteConn).dataVersion()
+	return fmt.Sprintf("%p %d", c, n), err
 }
