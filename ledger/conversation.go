@@ -8,14 +8,15 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// conversation is a captured request made ready: everything that is minted,
-// hashed or cleaned is here before the first Update.
+// conversation is a captured request made ready. The message and the answer are
+// drafted before the first Update, and of a history, which is mostly known, what
+// turns out to be new: once, so that an Update may run again.
 type conversation struct {
 	ledger    *Ledger
 	principal dhruva.Principal
 	in        CaptureInput
 	links     []dhruva.Hash
-	units     []placedUnit // history, then the message, then the answer
+	units     []*placedUnit // history, then the message, then the answer
 	fresh     dhruva.Session
 	receipt   *dhruva.Receipt
 	now       time.Time
@@ -24,8 +25,9 @@ type conversation struct {
 	backfilled, redacted int
 }
 
-// placedUnit is a unit with its turn drafted.
+// placedUnit is a unit with its turn, once it is drafted.
 type placedUnit struct {
+	Unit
 	turn dhruva.Turn
 	same string // normalised text
 	// human is the position of a user's unit in the chain, from 1; 0 for others.
@@ -83,7 +85,7 @@ func (c *conversation) arrange() error {
 	at := len(c.in.Chain) - humans
 	cut := max(0, len(units)-2-c.ledger.limits().History)
 	for i, u := range units {
-		pu := placedUnit{last: i == len(units)-1, silent: u.NoSource}
+		pu := &placedUnit{Unit: u, last: i == len(units)-1, silent: u.NoSource}
 		if u.Role == dhruva.RoleUser {
 			at++
 			pu.human, pu.last = at, at == len(c.in.Chain)
@@ -91,15 +93,24 @@ func (c *conversation) arrange() error {
 		if i < cut && !pu.last || u.Text == "" || u.Role != dhruva.RoleUser && u.Role != dhruva.RoleAssistant {
 			continue
 		}
-		pu.turn, pu.secrets = c.ledger.capturedTurn(c.principal, c.fresh, u, c.event)
-		pu.turn.Backfill = !pu.last
-		if pu.last {
-			pu.turn.Provider, pu.turn.Model = c.in.Provider, c.in.Model
+		if c.units = append(c.units, pu); pu.last {
+			c.draft(pu)
 		}
-		pu.same = dhruva.Normalize(pu.turn.Content)
-		c.units = append(c.units, pu)
 	}
 	return nil
+}
+
+// draft makes the turn of a unit, without its place.
+func (c *conversation) draft(u *placedUnit) {
+	if u.turn.ID != "" {
+		return
+	}
+	u.turn, u.secrets = c.ledger.capturedTurn(c.principal, c.fresh, u.Unit, c.event)
+	u.turn.Backfill = !u.last
+	if u.last {
+		u.turn.Provider, u.turn.Model = c.in.Provider, c.in.Model
+	}
+	u.same = dhruva.Normalize(u.turn.Content)
 }
 
 func userTexts(units []Unit) (out []string) {
@@ -177,7 +188,7 @@ func (w *writing) open() (err error) {
 }
 
 // unknown skips the units up to the last human turn that the session holds.
-func (w *writing) unknown() ([]placedUnit, error) {
+func (w *writing) unknown() ([]*placedUnit, error) {
 	n, seq, err := w.ledger.known(w.tx, w.principal, w.session, w.links)
 	if err != nil {
 		return nil, err
@@ -208,7 +219,7 @@ func (w *writing) unknown() ([]placedUnit, error) {
 
 // seen notes the message of this exchange when it is known already: the answer
 // is then another answer to it.
-func (w *writing) seen(u placedUnit, seq int64) error {
+func (w *writing) seen(u *placedUnit, seq int64) error {
 	if !u.last {
 		return nil
 	}
@@ -220,7 +231,8 @@ func (w *writing) seen(u placedUnit, seq int64) error {
 }
 
 // unit stores one unit unless it is there.
-func (w *writing) unit(u placedUnit) error {
+func (w *writing) unit(u *placedUnit) error {
+	w.draft(u)
 	if u.human == 0 {
 		if t, ok := w.child(u); ok {
 			w.prev = t.Seq
@@ -239,7 +251,7 @@ func (w *writing) unit(u placedUnit) error {
 }
 
 // child is a turn that follows prev and says the same.
-func (w *writing) child(u placedUnit) (dhruva.Turn, bool) {
+func (w *writing) child(u *placedUnit) (dhruva.Turn, bool) {
 	for _, t := range w.later {
 		if t.Parent == w.prev && t.Role == u.turn.Role && !t.Redacted && dhruva.Normalize(t.Content) == u.same {
 			return t, true
@@ -250,7 +262,7 @@ func (w *writing) child(u placedUnit) (dhruva.Turn, bool) {
 
 // saidHere reports whether the session says a text already, or the text is too
 // slight to tell.
-func (w *writing) saidHere(u placedUnit) (bool, error) {
+func (w *writing) saidHere(u *placedUnit) (bool, error) {
 	if Trivial(u.turn.Content) {
 		return true, nil
 	}
@@ -266,8 +278,8 @@ func (w *writing) saidHere(u placedUnit) (bool, error) {
 
 // append stores a unit as the next turn, with its links and its source. A text
 // that was purged in this generation keeps its place without its words.
-func (w *writing) append(u placedUnit) error {
-	t := u.turn
+func (w *writing) append(u *placedUnit) error {
+	t, secrets := u.turn, u.secrets
 	t.Session, t.Parent, t.BeganAfter = w.session.ID, w.prev, w.after
 	w.session.LastSeq++
 	t.Seq = w.session.LastSeq
@@ -278,7 +290,7 @@ func (w *writing) append(u placedUnit) error {
 	}
 	if gone {
 		t.Content, t.Redacted, w.out.Skipped = "", true, SkippedTombstoned
-		u.secrets = 0
+		secrets = 0
 	}
 	if err := w.tx.AppendTurn(t); err != nil {
 		return err
@@ -289,8 +301,8 @@ func (w *writing) append(u placedUnit) error {
 		}
 	}
 	w.wrote, w.prev, w.later = w.wrote+1, t.Seq, append(w.later, t)
-	w.out.Redactions += u.secrets
-	redacted(w.tx, u.secrets)
+	w.out.Redactions += secrets
+	redacted(w.tx, secrets)
 	if u.last {
 		w.out.Turns = append(w.out.Turns, t.ID)
 	} else {

@@ -239,3 +239,28 @@ func TestVerbatimStoresWhatComes(t *testing.T) {
 		}
 	})
 }
+
+// A client resends all of its history with every call: what is known of it is
+// not looked through again.
+func TestAKnownHistoryIsNotLookedThroughAgain(t *testing.T) {
+	each(t, func(r *rig) {
+		sp := r.space("work")
+		looked, redact := 0, r.l.Redact
+		r.l.Redact = func(text string) (string, int) {
+			if strings.Contains(text, " number ") {
+				looked++
+			}
+			return redact(text)
+		}
+		texts := long(20)
+		r.capture(call(sp.ID, texts...))
+		if looked != len(texts) {
+			r.Errorf("%d of %d texts were looked through", looked, len(texts))
+		}
+		looked = 0
+		r.capture(call(sp.ID, append(texts, "question number 20 here", "answer number 20 here")...))
+		if looked != 2 {
+			r.Errorf("%d texts were looked through again", looked-2)
+		}
+	})
+}
