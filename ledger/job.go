@@ -172,10 +172,12 @@ func (l *Ledger) FailJob(ctx context.Context, j dhruva.Job, cause error) (out dh
 }
 
 // ExtendJob keeps a claimed job for as long again from now, and never for less
-// than it was kept already. When a later claim has it, it is ErrConflict.
+// than it was kept already. When a later claim has it, it is ErrConflict. It takes
+// the tenant's lock, so that it need not wait for the work itself, which may hold
+// the space's for long.
 func (l *Ledger) ExtendJob(ctx context.Context, j dhruva.Job) error {
 	until := l.now().Add(l.upkeep().JobLease)
-	return wrap("extend job", l.inJob(ctx, j, func(tx dhruva.Tx) error {
+	return wrap("extend job", l.Store.Update(ctx, []dhruva.Scope{dhruva.TenantScope(j.Tenant)}, func(tx dhruva.Tx) error {
 		row, err := ownJob(tx, j)
 		if err != nil || row.State != dhruva.JobLeased {
 			return err

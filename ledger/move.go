@@ -122,15 +122,26 @@ func (l *Ledger) moveStep(ctx context.Context, j dhruva.Job) (done bool, err err
 		if done, err = l.step(tx, &row, at, now); err != nil {
 			return err
 		}
-		if done {
-			row.State, row.LeaseUntil = dhruva.JobDone, time.Time{}
-		} else {
-			row.LeaseUntil = latest(row.LeaseUntil, now.Add(l.upkeep().JobLease))
-		}
-		row.UpdatedAt = now
-		return tx.SwapJob(row, j.Fence)
+		return l.progress(tx, row, done)
 	})
 	return done, err
+}
+
+// progress says in a job how far it came. The step may have taken long, and the
+// job may have been extended meanwhile: it is kept from the end of the step.
+func (l *Ledger) progress(tx dhruva.Tx, j dhruva.Job, done bool) error {
+	row, err := ownJob(tx, j)
+	if err != nil {
+		return err
+	}
+	now := l.now()
+	row.Payload, row.UpdatedAt = j.Payload, now
+	if done {
+		row.State, row.LeaseUntil = dhruva.JobDone, time.Time{}
+	} else {
+		row.LeaseUntil = latest(row.LeaseUntil, now.Add(l.upkeep().JobLease))
+	}
+	return tx.SwapJob(row, j.Fence)
 }
 
 // whereabouts is the space of a session, "" when there is none.

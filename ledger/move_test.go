@@ -254,3 +254,54 @@ func TestMovesWhoseSessionOrSpaceChanged(t *testing.T) {
 		})
 	}
 }
+
+// A step that takes longer than a lease stays its worker's, which extends the job
+// meanwhile; on a store with many writers that does not wait for the step.
+func TestAStepThatTakesLongerThanItsLease(t *testing.T) {
+	store := openers["postgres"](t)
+	defer store.Close()
+	r := newRig(t, store)
+	r.still = true
+	s, to := r.cut()
+	r.later(2 * time.Minute)
+	jobs, _, err := r.l.ClaimJobs(background, r.owner.Tenant, "worker", []string{ledger.JobAttach}, 1)
+	r.must(err)
+	steps := 0
+	mine := *r.l
+	mine.Store = midway{r.store, func() {
+		steps++
+		for range 3 { // nearly three leases, with a word within each of them
+			r.later(50 * time.Second)
+			r.must(r.l.ExtendJob(background, jobs[0]))
+		}
+		if in, _, err := r.l.DueIn(background, r.owner.Tenant, []string{ledger.JobAttach}); err != nil || in <= 0 {
+			t.Errorf("due in %s %v", in, err)
+		}
+	}}
+	r.must(mine.FinishAttach(background, jobs[0]))
+	if steps == 0 {
+		t.Error("nothing was held up")
+	}
+	r.wantMoved(s.Space, to, 126)
+	r.check()
+}
+
+// midway calls a hook in the middle of every update that reads turns.
+type midway struct {
+	dhruva.Store
+	hook func()
+}
+
+func (m midway) Update(ctx context.Context, s []dhruva.Scope, fn func(dhruva.Tx) error) error {
+	return m.Store.Update(ctx, s, func(tx dhruva.Tx) error { return fn(midwayTx{tx, m.hook}) })
+}
+
+type midwayTx struct {
+	dhruva.Tx
+	hook func()
+}
+
+func (m midwayTx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
+	m.hook()
+	return m.Tx.ListTurns(q)
+}
