@@ -18,7 +18,7 @@ import (
 // it off the list of nodes.
 func TestKillInTheMiddleOfAnAttach(t *testing.T) {
 	eachDurableStore(t, func(t *testing.T, at place) {
-		limits := "upkeep: {job_lease: 2s, lease: 1s, skew: 500ms, node_lease: 2s}\nbackground: {look: 300ms, sweep: 500ms}\n"
+		limits := "upkeep: {job_lease: 4s, job_attempts: 50, lease: 1s, skew: 500ms, node_lease: 2s}\nbackground: {look: 300ms, sweep: 500ms}\n"
 		if err := os.WriteFile(filepath.Join(at.dir, "limits.yaml"), []byte(limits), 0o600); err != nil {
 			t.Fatal(err)
 		}
