@@ -243,8 +243,11 @@ func (m *machine) immutable(space dhruva.SpaceID) {
 func TestLedgerProperties(t *testing.T) {
 	for name, open := range openers {
 		t.Run(name, func(t *testing.T) {
-			if name != "memory" { // where every act costs a commit
+			switch name { // where every act costs a commit
+			case "sqlite":
 				checks(t, testkit.Count(3, 50, 1000))
+			case "postgres":
+				checks(t, testkit.Count(2, 15, 300))
 			}
 			store, runs := open(t), 0
 			rapid.Check(t, func(rt *rapid.T) {
