@@ -139,13 +139,17 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 	cmd.Process.Signal(syscall.SIGKILL)
 	cmd.Wait()
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	late, look := time.After(patience), time.NewTicker(10*time.Millisecond)
+	defer look.Stop()
+	for {
 		_, err := os.Stat(dir)
 		_, running := os.Stat(filepath.Join("/proc", strings.SplitN(string(pid), "\n", 2)[0]))
 		if os.IsNotExist(err) && os.IsNotExist(running) {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-look.C:
+		case <-late:
 			t.Fatalf("left behind: directory %v, process %v", err, running)
 		}
 	}
