@@ -270,11 +270,13 @@ func (l *lane) under(c conn, u *update, careful bool) verdict {
 		return ranAgain
 	}
 	u.done <- err
-	if c.undo() != nil {
+	switch c.undo() {
+	case nil:
+		return ranNot
+	case errNoSavepoint:
 		l.failing = savepointsAfter
-		return ranBadly
 	}
-	return ranNot
+	return ranBadly
 }
 
 // savepointsAfter is how many transactions have savepoints after a failure.

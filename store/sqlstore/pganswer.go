@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -109,7 +110,8 @@ func (c *pgConn) refused(m *pgproto3.ErrorResponse) error {
 	c.answered = true
 	lost := c.sent[0].kind == sentRace && strings.HasPrefix(m.Code, "23")
 	over := c.sent[0].at != 0 && c.sent[0].at != c.at // its turn is over
-	if (lost || over) && !isAgain(err) {
+	early := (m.Code == timedOut || m.Code == notLocked) && c.at > 1 && time.Until(c.until) > serverFirst
+	if (lost || over || early) && !isAgain(err) {
 		err = &again{err}
 	}
 	c.failed = err

@@ -134,6 +134,10 @@ const (
 	pgLock = "SELECT pg_advisory_xact_lock($1)"
 )
 
+// serverFirst is how much sooner than our own deadline the server's comes, so
+// that its answer is heard.
+const serverFirst = 50 * time.Millisecond
+
 // noTenant stands for the tenant where there is none; no tenant's id has a
 // control character.
 const noTenant = "\x01"
@@ -159,7 +163,7 @@ func (c *pgConn) open(begin string, scopes []dhruva.Scope, idle time.Duration) {
 	c.locking, c.known = false, nil
 	c.answered, c.failed, c.at, c.wanted, c.made = false, nil, 0, false, false
 	left := time.Until(c.until)
-	left -= min(left/10, 50*time.Millisecond) // the server's error comes before our deadline
+	left -= min(left/10, serverFirst)
 	reach := dhruva.ReachOf(scopes)
 	tenant, wide := string(reach.Tenant), ""
 	if tenant == "" {

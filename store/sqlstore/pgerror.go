@@ -25,6 +25,14 @@ func postgresError(m *pgproto3.ErrorResponse) error {
 	return e
 }
 
+// timedOut and notLocked are how a statement ends that took too long. The times
+// are those of the update that began the transaction; one behind it that has
+// more time runs again, with its own.
+const (
+	timedOut  = "57014"
+	notLocked = "55P03"
+)
+
 // errAgain stands for codes after which the transaction is run again.
 var errAgain = fmt.Errorf("again")
 

@@ -206,10 +206,6 @@ func awkward() []string {
 		"\u00e1", "\u00df", "ss", "\u4e2d", "\ufb03", "ffi", "\U0001F300", "\uffff", "10", "9", "09"}))
 }
 
-// huge is an id as long as one may be, but for one byte, of which no database
-// can make less.
-var huge = noise(dhruva.MaxKeyBytes-1, 1)
-
 // noise is a text of n letters and digits that does not compress, another one
 // for each seed.
 func noise(n int, seed uint64) string {
