@@ -48,8 +48,28 @@ type server struct {
 	URL  string
 	dir  string
 	cmd  *exec.Cmd
-	logs *bytes.Buffer
+	logs *logs
 	done chan error
+}
+
+// logs is what a process writes, which a test may read meanwhile.
+type logs struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to it.
+func (l *logs) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// String is all of it so far.
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // place is where a server keeps things: a data directory, and a store, "" for
@@ -87,7 +107,7 @@ func startAt(t *testing.T, at place, upstream *testkit.Provider) *server {
 			t.Fatal(err)
 		}
 	}
-	s := &server{T: t, dir: dir, logs: &bytes.Buffer{}, done: make(chan error, 1)}
+	s := &server{T: t, dir: dir, logs: &logs{}, done: make(chan error, 1)}
 	args := []string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}
 	if at.store != "" {
 		args = append(args, "--store", at.store)
