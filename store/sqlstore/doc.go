@@ -35,6 +35,9 @@
 //     names, and one with tables of another program are refused.
 //  10. Hints between processes are never a part of a transaction that writes, and
 //     what they miss is noticed by polling.
+//  11. What is done to whole stores (Manifest, Backup, Restore, Copy) takes every
+//     table that the database says it has, and is compared row by row by sums that
+//     are equal on both engines. A file gets its name last.
 //
 // It stores the tables of migrations/, one for each kind of row; a checkpoint's
 // items are rows of their own, a receipt is a JSON document.
