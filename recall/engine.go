@@ -105,7 +105,7 @@ func (e *Engine) recall(ctx context.Context, p dhruva.Principal, ask Ask) (dhruv
 		return dhruva.Recall{}, err
 	}
 	chosen := a.choose(ask)
-	out := dhruva.Recall{Rejected: a.rejected, Searched: sp.index.Len()}
+	out := dhruva.Recall{Rejected: a.rejected, Searched: sp.size()}
 	if len(chosen) > 0 {
 		standing, err := e.standing(ctx, p.In(ask.Space), chosen)
 		if err != nil {

@@ -153,6 +153,13 @@ func (s *space) current(epoch dhruva.Epoch) bool {
 	return s.loaded && s.generation == epoch.Generation && s.applied >= epoch.Head
 }
 
+// size is how many passages the index holds.
+func (s *space) size() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.index.Len()
+}
+
 // load builds the index from the rows of one snapshot.
 func (s *space) load(ctx context.Context, store dhruva.Store) error {
 	return store.View(ctx, s.scope, func(tx dhruva.Tx) error {

@@ -175,11 +175,18 @@ func testClaimScope(f *fixture) {
 		{[]dhruva.Scope{spaceA}, []string{"a"}}, {[]dhruva.Scope{spaceA, spaceB}, []string{"b", "a"}}, {[]dhruva.Scope{tenant}, []string{"c", "b", "a"}},
 		{[]dhruva.Scope{system, spaceB}, []string{"b"}}, {[]dhruva.Scope{other}, []string{"theirs"}}, {[]dhruva.Scope{dhruva.SpaceScope("t1", "d")}, nil},
 	} {
-		f.is(f.Update(f.ctx, c.scopes, func(tx dhruva.Tx) error {
-			rows, err := tx.ClaimJobs(claimOf(9, 10))
-			names(f, rows, err, jobName, c.want...)
-			return errRollback
-		}), errRollback)
+		var rows []dhruva.Job
+		var err error
+		for range 1000 { // what the claim before has not let go of yet may be passed over
+			f.is(f.Update(f.ctx, c.scopes, func(tx dhruva.Tx) error {
+				rows, err = tx.ClaimJobs(claimOf(9, 10))
+				return errRollback
+			}), errRollback)
+			if err != nil || len(rows) >= len(c.want) {
+				break
+			}
+		}
+		names(f, rows, err, jobName, c.want...)
 	}
 }
 
