@@ -93,18 +93,39 @@ func (l *lane) next(sofar int) *update {
 	}
 }
 
+// how updates run together.
+type how int
+
+const (
+	freely how = iota // the one that is there, and those that wait behind it
+	safely            // with savepoints, each waiting for its own statements
+	singly            // each in a transaction of its own
+)
+
 // batch is one commit: the update that opened it and those that wait behind
-// it. Those that the database wants to be run again are, with patience that
+// it. When one fails that cannot be taken back, the others run again safely.
+// Those that the database wants to be run again, run singly, with patience that
 // their own deadlines end.
 func (l *lane) batch(first *update) {
-	for todo, n := l.transact([]*update{first}, false), 1; len(todo) > 0; n++ {
-		pause(n, l.s.closing)
-		todo = l.transact(todo, true)
+	todo, as := l.transact([]*update{first}, freely)
+	for attempt := 1; len(todo) > 0; {
+		before := len(todo)
+		if attempt++; as == singly {
+			pause(attempt, l.s.closing)
+		}
+		todo, as = l.transact(todo, max(as, safely))
+		if len(todo) < before {
+			attempt = 0
+		}
 	}
 }
 
-// pause is a random part of a time that doubles with each attempt.
+// pause is a random part of a time that doubles with each attempt; there is none
+// before the first.
 func pause(attempt int, closing <-chan struct{}) {
+	if attempt < 2 {
+		return
+	}
 	longest := min(time.Millisecond<<min(attempt, 10), 100*time.Millisecond)
 	var b [8]byte
 	rand.Read(b[:])
@@ -117,44 +138,46 @@ func pause(attempt int, closing <-chan struct{}) {
 }
 
 // transact runs updates in one transaction, and commits it. It returns those
-// that are to be run again; then it takes no further ones from the queue, and
-// each waits for its own statements.
-func (l *lane) transact(todo []*update, retry bool) []*update {
+// that are still to be run, and how.
+func (l *lane) transact(todo []*update, as how) ([]*update, how) {
 	c, err := l.begin(todo[0])
 	if err != nil {
 		refuse(todo, err)
-		return nil
+		return nil, as
 	}
 	defer func() { l.s.writers.give(c) }()
 	l.failing = max(l.failing-1, 0)
 	var kept []*update
 	for n := 0; ; n++ {
-		u := l.pick(todo, n, retry)
+		u := l.pick(todo, n, as)
+		rest := todo[min(n+1, len(todo)):]
 		if u == nil {
-			return l.commit(c, kept)
+			return l.commit(c, kept, todo[min(n, len(todo)):], as)
 		}
-		switch l.under(c, u, retry) {
+		switch l.under(c, u, as != freely) {
 		case ranWell:
 			kept = append(kept, u)
 		case ranAgain:
 			c.rollback()
-			return append(append(kept, u), todo[min(n+1, len(todo)):]...)
-		case ranBadly: // the transaction cannot go on, and it is this one's fault
+			return append(append(kept, u), rest...), singly
+		case ranBadly:
 			c.rollback()
-			return append(kept, todo[min(n+1, len(todo)):]...)
+			return append(kept, rest...), safely
 		}
 	}
 }
 
 // pick is the n-th update of a transaction: of those given, then of the queue.
-func (l *lane) pick(todo []*update, n int, retry bool) *update {
+func (l *lane) pick(todo []*update, n int, as how) *update {
 	switch {
+	case n > 0 && as == singly:
+		return nil
 	case n < len(todo):
 		return todo[n]
-	case retry:
-		return nil
+	case as == freely:
+		return l.next(n)
 	}
-	return l.next(n)
+	return nil
 }
 
 func (l *lane) begin(first *update) (conn, error) {
@@ -171,11 +194,12 @@ func (l *lane) begin(first *update) (conn, error) {
 	return c, nil
 }
 
-// commit makes what was kept durable, and says so to its callers.
-func (l *lane) commit(c conn, kept []*update) []*update {
+// commit makes what was kept durable, says so to its callers, and returns the
+// rest.
+func (l *lane) commit(c conn, kept, rest []*update, as how) ([]*update, how) {
 	if len(kept) == 0 {
 		c.rollback()
-		return nil
+		return rest, as
 	}
 	bound, cancel := latest(kept)
 	defer cancel()
@@ -184,13 +208,13 @@ func (l *lane) commit(c conn, kept []*update) []*update {
 	switch {
 	case isAgain(err):
 		c.rollback()
-		return kept
+		return append(kept, rest...), singly
 	case err != nil:
 		c.rollback() // fails when the database has rolled back already
 		err = fmt.Errorf("sqlstore: update: outcome unknown: %w: commit: %w", dhruva.ErrUnavailable, err)
 	}
 	l.settle(kept, err)
-	return nil
+	return rest, as
 }
 
 // latest is a context that ends with the last of the updates' deadlines.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -104,14 +103,13 @@ func (s *pgStatement) describe(m *pgproto3.RowDescription) {
 // prepared too.
 func (c *pgConn) refused(m *pgproto3.ErrorResponse) error {
 	err := postgresError(m)
-	if m.SeverityUnlocalized == "FATAL" || m.SeverityUnlocalized == "PANIC" {
+	if m.SeverityUnlocalized == "FATAL" || m.SeverityUnlocalized == "PANIC" || unprepared(m.Code) {
 		return c.lose(err)
 	}
 	c.answered = true
 	lost := c.sent[0].kind == sentRace && strings.HasPrefix(m.Code, "23")
 	over := c.sent[0].at != 0 && c.sent[0].at != c.at // its turn is over
-	early := (m.Code == timedOut || m.Code == notLocked) && c.at > 1 && time.Until(c.until) > serverFirst
-	if (lost || over || early) && !isAgain(err) {
+	if (lost || over) && !isAgain(err) {
 		err = &again{err}
 	}
 	c.failed = err

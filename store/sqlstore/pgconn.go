@@ -34,8 +34,9 @@ type pgConn struct {
 	buffered   int                     // about how many bytes are not sent yet
 	prepared   int                     // counts names
 	used       int                     // counts transactions
-	broken     error                   // why the connection cannot be used again
-	warning    string                  // the last one of the server
+	taken      *pgconn.HijackedConn
+	broken     error  // why the connection cannot be used again
+	warning    string // the last one of the server
 
 	ctx     context.Context
 	until   time.Time   // its deadline, or one of our own when it has none
@@ -44,15 +45,16 @@ type pgConn struct {
 
 	// The transaction. It is opened by its first statement.
 	opening  []pgOpening
-	answered bool       // anything of it has been answered
-	locking  bool       // its opening takes locks
-	failed   error      // why it cannot go on; undo or rollback ends that
-	at       int        // counts parts; part 0 is the opening
-	wanted   bool       // a savepoint is made by the first write
-	made     bool       // it was sent
-	stands   bool       // it was answered
-	wrote    bool       // something was written in this part
-	known    []*pgAhead // what was asked ahead in this part
+	times    time.Duration // how long a statement may take on the server
+	answered bool          // anything of it has been answered
+	locking  bool          // its opening takes locks
+	failed   error         // why it cannot go on; undo or rollback ends that
+	at       int           // counts parts; part 0 is the opening
+	wanted   bool          // a savepoint is made by the first write
+	made     bool          // it was sent
+	stands   bool          // it was answered
+	wrote    bool          // something was written in this part
+	known    []*pgAhead    // what was asked ahead in this part
 }
 
 // net is what is needed of a network connection.
@@ -93,7 +95,7 @@ type pgStatement struct {
 }
 
 func newPgConn(taken *pgconn.HijackedConn, db *postgres) *pgConn {
-	return &pgConn{net: taken.Conn, front: taken.Frontend, db: db, statements: map[string]*pgStatement{}}
+	return &pgConn{taken: taken, net: taken.Conn, front: taken.Frontend, db: db, statements: map[string]*pgStatement{}}
 }
 
 func (c *pgConn) lost() bool { return c.broken != nil }
@@ -131,7 +133,8 @@ const (
 	pgSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 	pgSettings = `SELECT set_config('dhruva.tenant', $1, true), set_config('dhruva.reach', $2, true),
 		set_config('statement_timeout', $3, true), set_config('lock_timeout', $3, true), set_config('idle_in_transaction_session_timeout', $4, true)`
-	pgLock = "SELECT pg_advisory_xact_lock($1)"
+	pgTimes = "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)"
+	pgLock  = "SELECT pg_advisory_xact_lock($1)"
 )
 
 // serverFirst is how much sooner than our own deadline the server's comes, so
@@ -162,8 +165,7 @@ func (c *pgConn) open(begin string, scopes []dhruva.Scope, idle time.Duration) {
 	c.used++
 	c.locking, c.known = false, nil
 	c.answered, c.failed, c.at, c.wanted, c.made = false, nil, 0, false, false
-	left := time.Until(c.until)
-	left -= min(left/10, serverFirst)
+	c.times = c.left()
 	reach := dhruva.ReachOf(scopes)
 	tenant, wide := string(reach.Tenant), ""
 	if tenant == "" {
@@ -172,7 +174,13 @@ func (c *pgConn) open(begin string, scopes []dhruva.Scope, idle time.Duration) {
 	if reach.System {
 		wide = "system"
 	}
-	c.opening = append(c.opening[:0], pgOpening{begin, nil}, pgOpening{pgSettings, []any{tenant, wide, millis(left), millis(idle)}})
+	c.opening = append(c.opening[:0], pgOpening{begin, nil}, pgOpening{pgSettings, []any{tenant, wide, millis(c.times), millis(idle)}})
+}
+
+// left is how long a statement may take on the server.
+func (c *pgConn) left() time.Duration {
+	left := time.Until(c.until)
+	return left - min(left/10, serverFirst)
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
@@ -190,6 +198,12 @@ func lockKey(schema string, s dhruva.Scope) int64 {
 
 func (c *pgConn) part(savepoint bool) {
 	c.at, c.wanted, c.made, c.stands, c.wrote, c.known = c.at+1, savepoint, false, false, false, nil
+	left := c.left()
+	if len(c.opening) > 0 || c.usable() != nil || (left-c.times).Abs() < c.times/10 {
+		return
+	}
+	c.times = left // it has its own time
+	c.put(sentStatement, pgTimes, millis(left))
 }
 
 func (c *pgConn) undo() error {
@@ -469,7 +483,7 @@ func (c *pgConn) cut() { c.net.SetDeadline(time.Unix(1, 0)) }
 
 func (c *pgConn) rest() {
 	if c.disarm != nil && !c.disarm() {
-		c.lose(errors.New("it was cut"))
+		c.lose(errCut)
 	}
 	c.disarm = nil
 }
@@ -481,8 +495,27 @@ func (c *pgConn) lose(err error) error {
 		if c.ctx.Err() != nil {
 			c.broken = fmt.Errorf("%w: %w", c.broken, context.Cause(c.ctx))
 		}
+		var late interface{ Timeout() bool }
+		if errors.Is(err, errCut) || errors.As(err, &late) && late.Timeout() {
+			c.db.ending.Go(c.cancel)
+		}
 	}
 	return c.broken
 }
+
+// cancel has the server end what it does for a client that has left: it would
+// find out only when it has done it, and hold its locks till then.
+func (c *pgConn) cancel() {
+	ctx, done := context.WithTimeout(context.Background(), cancelTime)
+	defer done()
+	if taken, err := pgconn.Construct(c.taken); err == nil {
+		taken.CancelRequest(ctx)
+	}
+}
+
+// cancelTime bounds the request. There is nobody to tell when it fails.
+const cancelTime = 2 * time.Second
+
+var errCut = errors.New("it was cut")
 
 var errUnexpected = errors.New("unexpected message from the server")

@@ -25,13 +25,10 @@ func postgresError(m *pgproto3.ErrorResponse) error {
 	return e
 }
 
-// timedOut and notLocked are how a statement ends that took too long. The times
-// are those of the update that began the transaction; one behind it that has
-// more time runs again, with its own.
-const (
-	timedOut  = "57014"
-	notLocked = "55P03"
-)
+// unprepared: what was prepared is not what the server has. Another version has
+// changed a table, or there is a pooler between that is not said in the URL
+// (default_query_exec_mode=exec).
+func unprepared(code string) bool { return code == "0A000" || code == "26000" || code == "42P05" }
 
 // errAgain stands for codes after which the transaction is run again.
 var errAgain = fmt.Errorf("again")

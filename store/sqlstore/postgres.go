@@ -2,11 +2,13 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +40,7 @@ type postgres struct {
 	timeout time.Duration // of what has no deadline
 	secrets []string
 	life    context.Context // that of the store, once it is open
+	ending  sync.WaitGroup  // requests to end what connections did that are gone
 }
 
 // postgresDialect is PostgreSQL at a URL, in the first schema of its
@@ -81,7 +84,7 @@ func postgresDialect(at string, o Options) (*dialect, error) {
 			`SELECT 'constraint ' || conname::text || ' is not valid' FROM pg_constraint
 			WHERE connamespace = to_regnamespace(quote_ident(current_schema())) AND NOT convalidated LIMIT 20`},
 		start: n.start, watch: n.watch,
-		close: func() error { return nil },
+		close: func() error { p.ending.Wait(); return nil },
 	}, nil
 }
 
@@ -191,7 +194,11 @@ func (p *postgres) dial(ctx context.Context) (conn, error) {
 
 // keepalive notices a peer that is gone while nothing is waited for.
 func keepalive(c *pgconn.PgConn) {
-	if tcp, ok := c.Conn().(interface {
+	raw := c.Conn()
+	if t, ok := raw.(*tls.Conn); ok {
+		raw = t.NetConn()
+	}
+	if tcp, ok := raw.(interface {
 		SetKeepAlive(bool) error
 		SetKeepAlivePeriod(time.Duration) error
 	}); ok {
