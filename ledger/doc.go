@@ -30,6 +30,9 @@
 //  13. What is written of a job is written by the number of its last claim, and
 //     what is written under a lease by the number of the lease; a clock that is
 //     wrong costs time, never order.
+//  14. What is erased goes with everything that says it or was drawn from it;
+//     hashes, numbers and places stay. An erasure that was interrupted is finished
+//     by doing it again (Erase, End).
 //
 // It stores nothing of its own. Identifiers, salts and times are made before
 // an Update begins, so that the store may run its function again.

@@ -77,6 +77,28 @@ func beside(dir string) (out []string) {
 	return out
 }
 
+// copiesCheck tells of copies of the store beside it: they hold what was deleted
+// after they were made.
+func copiesCheck(dir string) finding {
+	const check = "copies"
+	var names []string
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return finding{check, "problem", err.Error(), accessFix(dir)}
+	}
+	for _, f := range files {
+		for _, kind := range []string{"replaced", "before", "restoring", "consulted"} {
+			if strings.HasPrefix(f.Name(), storeFile+"."+kind+"-") {
+				names = append(names, f.Name())
+			}
+		}
+	}
+	if len(names) == 0 {
+		return finding{check, "ok", "none beside the store", ""}
+	}
+	return finding{check, "warning", "beside the store, with what was deleted since they were made: " + strings.Join(names, ", "), "remove those that you do not need any more"}
+}
+
 // localStore is the data directory and the path of its SQLite store.
 func (p *program) localStore(store string) (dir, path string, err error) {
 	if p.flags.url != "" {

@@ -142,6 +142,54 @@ func TestMigrateToPostgres(t *testing.T) {
 	}
 }
 
+// TestPostgresRecovery is docs/operate.md's way to heed what was deleted after a
+// Postgres database was recovered to an earlier time.
+func TestPostgresRecovery(t *testing.T) {
+	h := newHistory(t)
+	ctx := context.Background()
+	sp := h.space("work")
+	s := h.session(sp)
+	h.say(s, "the canary that is deleted")
+	h.say(s, "what is to be kept")
+	recovered, present, empty := pgtest.URL(t), pgtest.URL(t), pgtest.URL(t)
+	h.must(h.store.Close())
+	command := programIn(t, h.dir)
+	command(0, "migrate", "--to", recovered)
+	command(0, "migrate", "--to", present)
+
+	live, err := sqlstore.Open(ctx, present, sqlstore.Options{})
+	h.must(err)
+	_, err = ledger.New(live, h.keyring).Erase(ctx, h.scope(sp), []ledger.Gone{h.tombstoneOf(sp, 1, "the canary that is deleted")})
+	h.must(err)
+	h.must(live.Close())
+
+	work := t.TempDir()
+	at := func(name string) string { return filepath.Join(work, name) }
+	command(0, "migrate", "--from", recovered, "--to", at("old.db"))
+	command(0, "migrate", "--from", present, "--to", at("now.db"))
+	command(0, "backup", at("old.bak"), "--store", "sqlite://"+at("old.db"))
+	command(0, "backup", at("now.bak"), "--store", "sqlite://"+at("now.db"))
+	out, _ := command(0, "restore", at("old.bak"), "--store", "sqlite://"+at("new.db"), "--tombstones", at("now.bak"))
+	if !strings.Contains(out, "deleted or revoked since, and so again: 1 source, 1 turn") {
+		t.Error(out)
+	}
+	command(0, "migrate", "--from", at("new.db"), "--to", empty)
+
+	h.path = empty
+	h.open()
+	h.must(h.store.View(ctx, h.scope(sp), func(tx dhruva.Tx) error {
+		turns, err := tx.ListTurns(dhruva.TurnQuery{Session: s})
+		var texts []string
+		for _, row := range turns {
+			texts = append(texts, row.Content)
+		}
+		if got := strings.Join(texts, "|"); got != "|noted, and thank you|what is to be kept|noted, and thank you" {
+			t.Errorf("turns: %q", got)
+		}
+		return err
+	}))
+}
+
 // TestMeter draws what it is told, and nothing where nobody looks.
 func TestMeter(t *testing.T) {
 	for at, want := range map[sqlstore.Progress]string{

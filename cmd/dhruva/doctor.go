@@ -95,7 +95,7 @@ func (p *program) diagnose(ctx context.Context, dir string, network bool) []find
 	}
 	master, keyring := masterCheck(dir)
 	admin, key := adminFileCheck(dir)
-	out = append(out, private(dir, "."), master, admin, private(dir, providersFile), private(dir, storeFile), redactionCheck(dir))
+	out = append(out, private(dir, "."), master, admin, private(dir, providersFile), private(dir, storeFile), redactionCheck(dir), copiesCheck(dir))
 	server, live := p.server(ctx, dir)
 	out = append(out, server)
 	if at, err := storePath(dir, p.storeURL("")); err != nil {

@@ -83,8 +83,8 @@ func backUp(ctx context.Context, from, to string, o BackupOptions) (BackupInfo, 
 		return BackupInfo{}, err
 	}
 	defer discard(tmp)
-	info := &BackupInfo{Format: backupFormat, Program: o.Program}
-	if err := src.copyTo(ctx, tmp, info, &reporter{to: o.Progress}); err != nil {
+	info, r := &BackupInfo{Format: backupFormat, Program: o.Program}, newReporter(o.Progress)
+	if err := src.copyTo(ctx, tmp, info, r); err != nil {
 		return BackupInfo{}, damage(from, err)
 	}
 	if err := o.fault("verify"); err != nil {
@@ -93,7 +93,7 @@ func backUp(ctx context.Context, from, to string, o BackupOptions) (BackupInfo, 
 	if err := syncFile(tmp); err != nil {
 		return BackupInfo{}, err
 	}
-	made, err := verify(ctx, tmp, &reporter{to: o.Progress})
+	made, err := verify(ctx, tmp, r)
 	if err != nil {
 		return BackupInfo{}, fmt.Errorf("the copy is not as its snapshot: %w", err)
 	}
@@ -250,7 +250,7 @@ func (f *rawFile) keepManifest(ctx context.Context, info BackupInfo) error {
 // page by page, and that its rows are those that its manifest says. A file that
 // is not is ErrInvalid, in a sentence. The file is not changed.
 func VerifyBackup(ctx context.Context, path string, progress func(Progress)) (BackupInfo, error) {
-	info, err := verify(ctx, path, &reporter{to: progress})
+	info, err := verify(ctx, path, newReporter(progress))
 	if err != nil {
 		return BackupInfo{}, fmt.Errorf("sqlstore: verify backup: %w", unlessEnded(ctx, err))
 	}

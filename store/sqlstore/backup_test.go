@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/internal/testkit"
 	"github.com/dhruva-memory/dhruva/store/sqlstore"
 	"github.com/dhruva-memory/dhruva/store/storetest"
 )
@@ -107,7 +108,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	for range writers {
 		<-begun
 	}
-	for n := range 3 {
+	for n := range testkit.Count(1, 3, 20) {
 		mu.Lock()
 		known := append([]string(nil), acknowledged...)
 		mu.Unlock()
@@ -344,7 +345,7 @@ func TestBackupCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := 0
-	for at := 0; ; at += 5 {
+	for at := 0; ; at += testkit.Count(20, 5, 1) {
 		ctx, cancel := context.WithCancel(context.Background())
 		calls = 0
 		_, err := sqlstore.Backup(ctx, path, to, sqlstore.BackupOptions{Progress: func(sqlstore.Progress) {

@@ -42,7 +42,7 @@ func Copy(ctx context.Context, from, to string, o CopyOptions) (Copied, error) {
 	if from == to {
 		return Copied{}, fmt.Errorf("sqlstore: copy: %w: %s is both source and target", dhruva.ErrInvalid, Name(from))
 	}
-	c := &copying{o: o, report: &reporter{to: o.Progress}}
+	c := &copying{o: o, report: newReporter(o.Progress)}
 	err := c.source(ctx, from, func(r reading) error { return c.into(ctx, to, r) })
 	if err != nil {
 		return Copied{}, fmt.Errorf("sqlstore: copy: %w", unlessEnded(ctx, err))

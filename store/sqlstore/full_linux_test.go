@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/internal/testkit"
 	"github.com/dhruva-memory/dhruva/store/storetest"
 )
 
@@ -147,14 +148,14 @@ func wantTexts(t *testing.T, s *Store, want []string) {
 func TestFullDisk(t *testing.T) {
 	onSmallDisk(t, func(t *testing.T, d disk) {
 		path := filepath.Join(d.dir, "dhruva.db")
-		d.room(4096)
+		d.room(testkit.Count(1536, 4096, 4096))
 		s, err := Open(context.Background(), path, Options{WriteTimeout: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { s.Close() }()
 		texts := fill(t, s, 5000)
-		if len(texts) < 50 {
+		if len(texts) < 20 {
 			t.Fatalf("only %d texts fit", len(texts))
 		}
 		wantTexts(t, s, texts)
@@ -221,7 +222,7 @@ func TestBackupToFullDisk(t *testing.T) {
 		if err := said(s, texts...); err != nil {
 			t.Fatal(err)
 		}
-		for kib := 64; kib < 600; kib += 64 {
+		for kib := 64; kib < 600; kib += testkit.Count(300, 64, 16) {
 			d.room(kib)
 			_, err := Backup(context.Background(), path, to, BackupOptions{})
 			if !errors.Is(err, dhruva.ErrUnavailable) || !strings.Contains(err.Error(), "full") {
@@ -269,7 +270,7 @@ func TestRestoreOnFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		fits := 0
-		for kib := int(stat.Size()>>10) + 64; fits == 0; kib += 400 {
+		for kib := int(stat.Size()>>10) + 64; fits == 0; kib += testkit.Count(2000, 400, 100) {
 			d.room(kib)
 			_, err := Restore(context.Background(), file, path, RestoreOptions{Heed: heed(true)})
 			left := names(t, path)

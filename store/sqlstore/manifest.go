@@ -90,6 +90,12 @@ type Progress struct {
 type reporter struct {
 	to func(Progress)
 	Progress
+	// made is what the first so many migrations make, found out once.
+	made map[int][]object
+}
+
+func newReporter(to func(Progress)) *reporter {
+	return &reporter{to: to, made: map[int][]object{}}
 }
 
 // told is how many rows are passed over in silence.
@@ -300,5 +306,5 @@ func (s *Store) reading(ctx context.Context, progress func(Progress), fn func(re
 			return err
 		}
 	}
-	return fn(reading{s.d, c, pause, &reporter{to: progress}})
+	return fn(reading{s.d, c, pause, newReporter(progress)})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -66,7 +67,7 @@ type Restored struct {
 // bytes. Its change feeds begin anew, behind every number that they can have
 // come to, so that no follower takes its history for another.
 func Restore(ctx context.Context, file, path string, o RestoreOptions) (Restored, error) {
-	r := &restore{file: file, path: path, o: o, report: &reporter{to: o.Progress}}
+	r := &restore{file: file, path: path, o: o, report: newReporter(o.Progress)}
 	out, err := r.run(ctx)
 	if err = errors.Join(err, r.end()); err != nil {
 		return out, fmt.Errorf("sqlstore: restore: %w", unlessEnded(ctx, err))
@@ -160,13 +161,18 @@ func (r *restore) sane() error {
 	return nil
 }
 
-// sweep removes what an interrupted restore has left. Nobody else is at it: the
-// store is held.
+// sweep removes what an interrupted restore has left. A store that is there is
+// held, so that nobody else is at it.
 func (r *restore) sweep() {
-	for _, kind := range []string{"restoring", "consulted"} {
-		left, _ := filepath.Glob(r.path + "." + kind + "-*") // the pattern is sound
-		for _, name := range left {
-			discard(name)
+	files, err := os.ReadDir(filepath.Dir(r.path))
+	if err != nil {
+		return // what is done next says why
+	}
+	for _, f := range files {
+		for _, kind := range []string{"restoring", "consulted"} {
+			if strings.HasPrefix(f.Name(), filepath.Base(r.path)+"."+kind+"-") {
+				_ = os.Remove(filepath.Join(filepath.Dir(r.path), f.Name())) // it is named as temporary
+			}
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (o object) in(database string) (string, error) {
 // this version or an older one: its tables and indexes are, word by word, those
 // that the migrations make. So a file of somebody else's brings nothing along
 // that would act.
-func recognized(ctx context.Context, c querier) ([]string, error) {
+func recognized(ctx context.Context, c reading) ([]string, error) {
 	have, err := objects(c)
 	if err != nil {
 		return nil, err
@@ -77,9 +77,12 @@ func recognized(ctx context.Context, c querier) ([]string, error) {
 	if len(done) == 0 {
 		return nil, fmt.Errorf("%w: no migration was applied to it", dhruva.ErrInvalid)
 	}
-	want, err := expected(ctx, schema, done)
-	if err != nil {
-		return nil, err
+	want, ok := c.report.made[len(done)]
+	if !ok {
+		if want, err = expected(ctx, schema, done); err != nil {
+			return nil, err
+		}
+		c.report.made[len(done)] = want
 	}
 	if !slices.Equal(have, want) {
 		return nil, fmt.Errorf("%w: its tables and indexes are not those of migration %s", dhruva.ErrInvalid, done[len(done)-1])

@@ -90,7 +90,7 @@ func fileManifest(ctx context.Context, path string) (Manifest, error) {
 		return Manifest{}, err
 	}
 	defer f.rollback()
-	r := f.under(ctx, &reporter{})
+	r := f.under(ctx, newReporter(nil))
 	tables, err := introspected(r.d, r)
 	if err != nil {
 		return Manifest{}, err

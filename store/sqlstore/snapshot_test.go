@@ -3,7 +3,9 @@ package sqlstore
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -200,5 +202,32 @@ func TestMigratingPostgresIsLogged(t *testing.T) {
 	}
 	if _, err := s.Manifest(ctx, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMigrationsDoNotChange: a store is recognized by what its migrations made,
+// word by word. One that was released is never changed; what comes next is another
+// one.
+func TestMigrationsDoNotChange(t *testing.T) {
+	want := map[string]string{
+		"migrations/postgres/0001_spine.sql":  "da58b9cb10e686f3a89081b800de341c440845dffa418494dc6555d92a6efe2f",
+		"migrations/postgres/0002_ground.sql": "01bb0e982f007889b5270bdb60a225d84db473235974e6f56a136e5166c7ce62",
+		"migrations/sqlite/0001_spine.sql":    "67ba30305c90aae66e8a4d6e77381a5e99b2c7488c18f8bce2aa1771105e2af5",
+		"migrations/sqlite/0002_ground.sql":   "c03ff20074a7511066f919c1e4efa8625d338c46ad5ee5c74920612c7baacb0c",
+	}
+	found := 0
+	err := fs.WalkDir(migrations, "migrations", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		found++
+		text, err := fs.ReadFile(migrations, path)
+		if got := fmt.Sprintf("%x", sha256.Sum256(text)); got != want[path] {
+			t.Errorf("%s is %s, want %q", path, got, want[path])
+		}
+		return err
+	})
+	if err != nil || found != len(want) {
+		t.Errorf("%d migrations, %v", found, err)
 	}
 }

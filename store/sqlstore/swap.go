@@ -133,7 +133,9 @@ func (r *restore) putBack(aside string, moved []string) (err error) {
 	return err
 }
 
-// secondName is a link, or a durable copy where there are no links.
+// secondName is a link, or a durable copy where there are no links. (There the
+// file is opened beside SQLite, whose lock on it ends with that; the rename is
+// next.)
 func secondName(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
