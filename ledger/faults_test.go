@@ -106,6 +106,7 @@ type table struct {
 	*testing.T
 	store   dhruva.Store
 	fresh   func(testing.TB) dhruva.Store
+	place   string // where the store can be opened again
 	tenants int
 	faults  map[storetest.Fault]int
 	// sample, when set, draws which rows are refused: not every one.
@@ -116,7 +117,7 @@ type table struct {
 // of those that a short operation writes. Rows of a long one are alike.
 func (t *table) stride(f fault) int {
 	switch {
-	case f.kind != storetest.Refused:
+	case f.kind != storetest.Refused || testkit.Campaign():
 		return 1
 	case t.sample != nil:
 		return 1 + t.sample.IntN(20+f.at)
@@ -126,6 +127,20 @@ func (t *table) stride(f fault) int {
 
 func newTable(t *testing.T, s dhruva.Store) *table {
 	return &table{T: t, store: s, faults: map[storetest.Fault]int{}}
+}
+
+// tableOn is a table on a kind of store.
+func tableOn(t *testing.T, name string) *table {
+	place, lasts := lasting[name]
+	if !lasts {
+		tab := newTable(t, openers[name](t))
+		tab.fresh = openers[name]
+		return tab
+	}
+	at := place(t)
+	tab := newTable(t, opened(t, at))
+	tab.place = at
+	return tab
 }
 
 func (t *table) rig() *rig {
@@ -193,6 +208,7 @@ func (t *table) fail(o writeOp, f fault, want []string) (made bool) {
 		t.Errorf("%s: %v: %v", o.name, f, err)
 	}
 	if f.ends { // until what it held is taken for dead
+		t.reopen(r, f)
 		r.later(2 * time.Minute)
 	}
 	if err != nil {
@@ -207,6 +223,17 @@ func (t *table) fail(o writeOp, f fault, want []string) (made bool) {
 		r.check()
 	}
 	return !t.Failed()
+}
+
+// reopen opens the store again where that is another thing than going on.
+func (t *table) reopen(r *rig, f fault) {
+	t.Helper()
+	if t.place == "" || f.kind == storetest.Refused {
+		return
+	}
+	r.must(t.store.Close())
+	t.store = opened(t, t.place)
+	r.store, r.l.Store = t.store, t.store
 }
 
 // call calls an operation as its caller does.
@@ -224,12 +251,9 @@ var faultKinds = []storetest.Fault{storetest.Lost, storetest.Kept}
 // TestEveryWriteOfEveryOperation is the fault table. Where an update costs a
 // commit, and under the race detector, rows are refused by sample.
 func TestEveryWriteOfEveryOperation(t *testing.T) {
-	for name, open := range openers {
+	for name := range openers {
 		t.Run(name, func(t *testing.T) {
-			tab := newTable(t, open(t))
-			if name == "memory" {
-				tab.fresh = open
-			}
+			tab := tableOn(t, name)
 			if (name != "memory" || testkit.Raced) && !testkit.Campaign() {
 				tab.sample = rand.New(rand.NewPCG(testkit.Seed(t), 2))
 			}

@@ -23,16 +23,21 @@ import (
 // is left out: it is a translation of C with no goroutine of its own, many times
 // slower there, and `make test` runs all of it without the detector.
 var openers = func() map[string]func(testing.TB) dhruva.Store {
-	all := map[string]func(testing.TB) dhruva.Store{
-		"memory":   func(testing.TB) dhruva.Store { return memstore.New() },
-		"sqlite":   func(t testing.TB) dhruva.Store { return opened(t, filepath.Join(t.TempDir(), "dhruva.db")) },
-		"postgres": func(t testing.TB) dhruva.Store { return opened(t, pgtest.URL(t)) },
+	all := map[string]func(testing.TB) dhruva.Store{"memory": func(testing.TB) dhruva.Store { return memstore.New() }}
+	for name, place := range lasting {
+		all[name] = func(t testing.TB) dhruva.Store { return opened(t, place(t)) }
 	}
 	if testkit.Raced {
 		delete(all, "sqlite")
 	}
 	return all
 }()
+
+// lasting are the stores that can be opened again, by where a new one is.
+var lasting = map[string]func(testing.TB) string{
+	"sqlite":   func(t testing.TB) string { return filepath.Join(t.TempDir(), "dhruva.db") },
+	"postgres": pgtest.URL,
+}
 
 func opened(t testing.TB, at string) dhruva.Store {
 	t.Helper()
