@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,13 +67,15 @@ func (h *heeding) heed(ctx context.Context, c sqlstore.Consulted) error {
 	if err := h.sameKeys(kids); err != nil {
 		return err
 	}
+	var reasons []string
 	for n, s := range c.Later {
 		why, err := h.ask(ctx, c.Restored, restored, kids, s)
 		if err != nil {
 			return err
 		}
 		if why != "" {
-			return withFix(fmt.Errorf("%w: %s does not go on from %s: %s", dhruva.ErrInvalid, h.later[n], h.file, why), "give a backup of the same store that was made later, or leave it out")
+			reasons = append(reasons, fmt.Sprintf("%s does not go on from the backup: %s", h.later[n], why))
+			continue
 		}
 		h.asked = append(h.asked, h.later[n])
 	}
@@ -80,7 +83,10 @@ func (h *heeding) heed(ctx context.Context, c sqlstore.Consulted) error {
 	if err != nil {
 		return err
 	}
-	if err := h.judge(why); err != nil {
+	if why != "" {
+		reasons = append(reasons, why)
+	}
+	if err := h.judge(reasons); err != nil {
 		return err
 	}
 	return h.sound(ctx, c.Restored, restored)
@@ -117,20 +123,22 @@ func (h *heeding) askPresent(ctx context.Context, c sqlstore.Consulted, restored
 	return "", nil
 }
 
-// judge says whether enough is known to go on.
-func (h *heeding) judge(why string) error {
+// judge says whether enough is known to go on. reasons say why a store does not
+// know all that was deleted; what it says outright is heeded all the same.
+func (h *heeding) judge(reasons []string) error {
+	why := strings.Join(reasons, "; ")
 	switch {
 	case why == "":
 		return nil
 	case len(h.asked) > 0:
-		h.unknown = fmt.Sprintf("what was deleted after %s was made is not known: %s", h.asked[len(h.asked)-1], why)
+		h.unknown = fmt.Sprintf("what was deleted is known as of %s, and may not be all: %s", strings.Join(h.asked, ", "), why)
 		return nil
 	case h.without:
 		h.unknown = fmt.Sprintf("what was deleted after the backup was made is not known, and may be back: %s", why)
 		return nil
 	}
 	return withFix(usage("what was deleted since this backup was made is not known, and would come back: %s", why),
-		"give a later backup with --tombstones, which knows; or add --without-tombstones, and delete again what must not be there")
+		"give a later backup, or the store that was replaced last, with --tombstones; or add --without-tombstones, and delete again what must not be there")
 }
 
 // ask has the restored store heed another one. why says why that one did not go
@@ -149,7 +157,9 @@ func (h *heeding) ask(ctx context.Context, into *sqlstore.Store, restored sqlsto
 	if err != nil {
 		return "", err
 	}
-	why = goesOn(restored, survey)
+	if why, err = goesOn(ctx, into, restored, later, survey); err != nil {
+		return "", err
+	}
 	if h.keyring == nil {
 		return why, withFix(fmt.Errorf("%w: no %s in %s: without it what was deleted since cannot be found in the backup", dhruva.ErrNotFound, auth.MasterKeyFile, h.dir),
 			"put the %s that belongs to the backup there first", auth.MasterKeyFile)
@@ -168,31 +178,89 @@ func (h *heeding) ask(ctx context.Context, into *sqlstore.Store, restored sqlsto
 }
 
 // goesOn says why a store is not a later state of another one; "" when it is:
-// nothing that was there is missing. Spaces and sessions are hidden, never
-// dropped, and their numbers never sink.
-func goesOn(earlier, later sqlstore.Survey) string {
+// nothing that was there is missing, and each session goes on from the same turn.
+// Spaces, sessions, checkpoints and keys are hidden or revoked, never dropped, and
+// numbers never sink. A store that was restored from an older backup in between is
+// none, though it may be younger: what it lacks it may have forgotten with the
+// deletion of it.
+func goesOn(ctx context.Context, into dhruva.Store, earlier sqlstore.Survey, from dhruva.Store, later sqlstore.Survey) (why string, err error) {
 	type id struct {
 		tenant dhruva.TenantID
 		name   string
 	}
-	spaces, sessions := map[id]sqlstore.SurveyedSpace{}, map[id]int64{}
+	spaces, has := map[id]sqlstore.SurveyedSpace{}, map[any]bool{}
 	for _, s := range later.Spaces {
 		spaces[id{s.Tenant, string(s.Space)}] = s
 	}
-	for _, s := range later.Sessions {
-		sessions[id{s.Tenant, string(s.ID)}] = s.LastSeq
+	for _, c := range later.Checkpoints {
+		has[c] = true
+	}
+	for _, k := range later.Keys {
+		has[k] = true
 	}
 	for _, s := range earlier.Spaces {
 		if now, ok := spaces[id{s.Tenant, string(s.Space)}]; !ok || !now.CreatedAt.Equal(s.CreatedAt) || now.Head < s.Head || now.Generation < s.Generation {
-			return "it lacks a space of the backup, or is older there"
+			return "it lacks a space of the backup, or is older there", nil
 		}
 	}
-	for _, s := range earlier.Sessions {
-		if last, ok := sessions[id{s.Tenant, string(s.ID)}]; !ok || last < s.LastSeq {
-			return "it lacks a session of the backup, or is older there"
+	for _, c := range earlier.Checkpoints {
+		if !has[c] {
+			return "it lacks a checkpoint of the backup", nil
 		}
 	}
-	return ""
+	for _, k := range earlier.Keys {
+		if !has[k] {
+			return "it lacks a key of the backup", nil
+		}
+	}
+	err = sameTurns(ctx, into, from, earlier.Sessions, &why)
+	return why, err
+}
+
+// sameTurns compares the last turn of each session of the backup.
+func sameTurns(ctx context.Context, into, from dhruva.Store, sessions []sqlstore.SurveyedSession, why *string) error {
+	for len(sessions) > 0 && *why == "" {
+		tenant, n := sessions[0].Tenant, 1
+		for n < len(sessions) && n < 1000 && sessions[n].Tenant == tenant {
+			n++
+		}
+		here, err := lastTurns(ctx, into, tenant, sessions[:n])
+		if err != nil {
+			return err
+		}
+		there, err := lastTurns(ctx, from, tenant, sessions[:n])
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(here, there) {
+			*why = "it lacks a session of the backup, or the session went on in another way there"
+		}
+		sessions = sessions[n:]
+	}
+	return nil
+}
+
+// lastTurns are the ids of the turns that were the last ones of sessions; of a
+// session without one, whether it is there.
+func lastTurns(ctx context.Context, s dhruva.Store, tenant dhruva.TenantID, sessions []sqlstore.SurveyedSession) (out []string, err error) {
+	err = s.View(ctx, dhruva.TenantScope(tenant), func(tx dhruva.Tx) error {
+		out = nil
+		for _, session := range sessions {
+			row, err := tx.Session(session.ID)
+			name := string(row.ID)
+			if err == nil && session.LastSeq > 0 {
+				var t dhruva.Turn
+				t, err = tx.Turn(session.ID, session.LastSeq)
+				name = string(t.ID)
+			}
+			if err != nil && !errors.Is(err, dhruva.ErrNotFound) {
+				return err
+			}
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out, err
 }
 
 // kidsOf are the names of the keys under which each tenant's rows were made.

@@ -129,7 +129,7 @@ func TestCopy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(testkit.Seed(t), 1))
 	dir := t.TempDir()
 	from, back, there := filepath.Join(dir, "from.db"), filepath.Join(dir, "back.db"), pgtest.URL(t)
-	written := scribble(t, from, rng, testkit.Count(8, 60, 5000))
+	written := scribble(t, from, rng, testkit.Count(8, 60, 600))
 	first, err := Copy(ctx, from, there, CopyOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -13,11 +13,14 @@ import (
 // were hidden too, and what it says was taken away: all that whoever restores a
 // backup must know. It holds ids, numbers and times, and no text.
 type Survey struct {
-	Spaces     []SurveyedSpace
-	Sessions   []SurveyedSession
-	Tombstones []SurveyedTombstone
-	Turns      []SurveyedTurn
-	Items      []SurveyedItem
+	Spaces   []SurveyedSpace
+	Sessions []SurveyedSession
+	// Checkpoints and Keys are all that there are.
+	Checkpoints []SurveyedCheckpoint
+	Keys        []SurveyedKey
+	Tombstones  []SurveyedTombstone
+	Turns       []SurveyedTurn
+	Items       []SurveyedItem
 }
 
 // SurveyedSpace is a space and its epoch.
@@ -42,6 +45,18 @@ type SurveyedSession struct {
 	ID        dhruva.SessionID
 	LastSeq   int64
 	DeletedAt time.Time
+}
+
+// SurveyedCheckpoint is a checkpoint.
+type SurveyedCheckpoint struct {
+	Tenant dhruva.TenantID
+	Hash   dhruva.Hash
+}
+
+// SurveyedKey is a key.
+type SurveyedKey struct {
+	Tenant dhruva.TenantID
+	ID     dhruva.KeyID
 }
 
 // SurveyedTombstone is a tombstone and whose it is.
@@ -73,7 +88,7 @@ func (s *Store) Survey(ctx context.Context) (out Survey, err error) {
 		if err != nil {
 			return err
 		}
-		for _, part := range []func(reading, []table) error{out.spaces, out.sessions, out.tombstones, out.turns, out.items} {
+		for _, part := range []func(reading, []table) error{out.spaces, out.sessions, out.checkpoints, out.keys, out.tombstones, out.turns, out.items} {
 			if err := part(r, tables); err != nil {
 				return err
 			}
@@ -180,6 +195,18 @@ func (s *Survey) sessions(r reading, tables []table) error {
 			Tenant: dhruva.TenantID(row.text("tenant")), Space: dhruva.SpaceID(row.text("space")), ID: dhruva.SessionID(row.text("id")),
 			LastSeq: row.number("last_seq"), DeletedAt: row.time("deleted_at"),
 		})
+	})
+}
+
+func (s *Survey) checkpoints(r reading, tables []table) error {
+	return r.records(tables, "checkpoints", func(row record) {
+		s.Checkpoints = append(s.Checkpoints, SurveyedCheckpoint{dhruva.TenantID(row.text("tenant")), row.hash("hash")})
+	})
+}
+
+func (s *Survey) keys(r reading, tables []table) error {
+	return r.records(tables, "keys", func(row record) {
+		s.Keys = append(s.Keys, SurveyedKey{dhruva.TenantID(row.text("tenant")), dhruva.KeyID(row.text("id"))})
 	})
 }
 
