@@ -141,6 +141,9 @@ type Checkpoint struct {
 	// Items stand in canonical kind order and, within a kind, in the order given.
 	Items      []Item
 	Generation int64
+	// HiddenAt is set when it was deleted: it is shown nowhere and no walk passes
+	// it, but a lineage still verifies. Outside the hash.
+	HiddenAt time.Time
 }
 
 // Parent is the first parent, zero at the root.
@@ -203,7 +206,7 @@ func DigestItem(i Item) Hash {
 // HashCheckpoint computes the identity of a checkpoint over: magic, space id,
 // count and parents, creation time in microseconds since 1970, author, window
 // (session, base, through), count of items and for each kind, id and digest.
-// Tenant, UUID, branch and generation are outside.
+// Tenant, UUID, branch, generation and the time it was hidden are outside.
 func HashCheckpoint(c *Checkpoint) Hash {
 	e := newEncoder(checkpointMagic)
 	e.string(string(c.Space))

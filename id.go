@@ -39,6 +39,14 @@ type (
 	JobID string
 	// NodeID names a running process of the installation.
 	NodeID string
+	// NoteID names a remark on a checkpoint.
+	NoteID string
+	// ClaimID names an agent's claim to a piece of work.
+	ClaimID string
+	// WorktreeID names a working copy made for an agent.
+	WorktreeID string
+	// DocumentID names a text kept beside turns and checkpoints.
+	DocumentID string
 	// LeafID names a leaf of the audit log: the id of what it attests.
 	LeafID string
 )

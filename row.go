@@ -214,7 +214,7 @@ func (c Checkpoint) Validate() error {
 		}
 	}
 	return firstError(validKey("checkpoint", string(c.Tenant), string(c.Space), string(c.ID)),
-		validRef("checkpoint", c.Branch, string(c.Window.Session)), ValidText("checkpoint", c.Author), validTime("checkpoint", c.CreatedAt))
+		validRef("checkpoint", c.Branch, string(c.Window.Session)), ValidText("checkpoint", c.Author), validTime("checkpoint", c.CreatedAt, c.HiddenAt))
 }
 
 func (i Item) validate() error {
@@ -228,7 +228,7 @@ func (i Item) validate() error {
 
 // Canonical is as said above.
 func (c Checkpoint) Canonical() Checkpoint {
-	c.CreatedAt = Micros(c.CreatedAt)
+	c.CreatedAt, c.HiddenAt = Micros(c.CreatedAt), Micros(c.HiddenAt)
 	c.Parents = list(c.Parents)
 	c.Items = list(c.Items)
 	for n := range c.Items {

@@ -38,7 +38,11 @@ type Session struct {
 	// Mount is nil when nothing is mounted.
 	Mount *Mount
 	// LastSeq is the number of the last turn; 0 when there is none.
-	LastSeq   int64
+	LastSeq int64
+	// Tip is the turn that the next one follows; 0 means the last. The turns on
+	// the way from it to the root are what the conversation is; the others are
+	// siblings that an edit or a regeneration left aside.
+	Tip       int64
 	Owner     PrincipalID
 	CreatedAt time.Time
 	UpdatedAt time.Time

@@ -91,7 +91,13 @@ type Tx interface {
 	SessionRows
 	TurnRows
 	CheckpointRows
+	LineageRows
 	BranchRows
+	HeadMoveRows
+	NoteRows
+	ClaimRows
+	WorktreeRows
+	DocumentRows
 	SourceRows
 	RecordRows
 	VectorRows
@@ -210,22 +216,29 @@ type TurnRows interface {
 	// AppendTurn inserts; an existing (session, seq) is ErrConflict.
 	AppendTurn(Turn) error
 	ListTurns(TurnQuery) ([]Turn, error)
+	// Seams lists the seams of a session with after < Seq <= through (0: no upper
+	// bound), ascending.
+	Seams(s SessionID, after, through int64) ([]Seam, error)
 	// RedactTurn takes the text of a turn away for good: Content becomes empty
 	// and Redacted true, all else stays. An absent turn is ErrNotFound, one in a
 	// space that is not covered ErrDenied.
 	RedactTurn(SessionID, int64) error
 }
 
-// CheckpointQuery selects checkpoints of a space, newest first.
+// CheckpointQuery selects checkpoints of a space that are not hidden, newest
+// first.
 type CheckpointQuery struct {
 	Space  SpaceID
 	Branch string // "" means any
 	// Session, when set, selects those whose window is of this session.
 	Session SessionID
-	Page    // After is a hash in hexadecimal
+	// Item, when set, selects those that have an item with this id.
+	Item ItemID
+	Page // After is a hash in hexadecimal
 }
 
-// CheckpointRows are the checkpoints of the scope's spaces.
+// CheckpointRows are the checkpoints of the scope's spaces. Those that were
+// hidden are found by hash, id and prefix like others, and are in no list.
 type CheckpointRows interface {
 	Checkpoint(Hash) (Checkpoint, error)
 	CheckpointByID(CheckpointID) (Checkpoint, error)
@@ -239,6 +252,9 @@ type CheckpointRows interface {
 	// ErrNotFound, a checkpoint in a space that is not covered ErrDenied. It
 	// counts one row, also when several items have that id.
 	RedactItem(Hash, ItemID) error
+	// HideCheckpoint sets HiddenAt, once: a later time is ignored. An absent
+	// checkpoint is ErrNotFound, one in a space that is not covered ErrDenied.
+	HideCheckpoint(Hash, time.Time) error
 	// ListCheckpoints lists in descending (CreatedAt, Hash).
 	ListCheckpoints(CheckpointQuery) ([]Checkpoint, error)
 }
@@ -251,6 +267,8 @@ type BranchRows interface {
 	// answers ErrConflict when the head is not old. A zero old means that the
 	// branch must not exist; it is then created.
 	SwapBranch(b Branch, old Hash) error
+	// DropBranch removes a branch whose head is old, or answers ErrConflict.
+	DropBranch(s SpaceID, name string, old Hash) error
 }
 
 // SourceQuery selects sources of one generation, by id.

@@ -37,6 +37,17 @@ type Turn struct {
 	CreatedAt time.Time
 }
 
+// Seam is a turn that does not simply continue the one before it, without its
+// text: its Parent is not the number before its own, its request began before the
+// turn before the one before it (BeganAfter < Seq-2), its text was purged, or it
+// is neither a user's nor an assistant's. A window is known by its seams: between
+// them it is all there.
+type Seam struct {
+	Seq, Parent, BeganAfter int64
+	Role                    Role
+	Redacted                bool
+}
+
 // Window is a range of turns of one session: those with Base < Seq <= Through
 // and BeganAfter >= Base. Through 0 means up to the last turn.
 type Window struct {

@@ -9,6 +9,7 @@ import (
 
 // tx is one transaction. It is for one goroutine.
 type tx struct {
+	later
 	*rows
 	reach    dhruva.Reach
 	readOnly bool

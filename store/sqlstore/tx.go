@@ -12,6 +12,7 @@ import (
 
 // tx is one transaction. It is for one goroutine.
 type tx struct {
+	later
 	reach    dhruva.Reach
 	ctx      context.Context
 	d        *dialect
