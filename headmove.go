@@ -17,8 +17,11 @@ type HeadMove struct {
 	To   Hash // zero when the branch was taken away
 	// Act is what was done: commit, merge, revert, fork, undo, delete.
 	Act string
-	By  PrincipalID
-	At  time.Time
+	// Undoes is the number of the move that this one takes back, 0 when it takes
+	// none back.
+	Undoes int64
+	By     PrincipalID
+	At     time.Time
 }
 
 // HeadMoveQuery selects head moves of a space, the newest (greatest Seq) first.
