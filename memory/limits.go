@@ -13,6 +13,7 @@ func (l Limits) withDefaults() Limits {
 	l.InjectFloor = or(l.InjectFloor, .2)
 	l.HistoryTurns = or(l.HistoryTurns, 200)
 	l.HistoryTokens = or(l.HistoryTokens, 24_000)
+	l.ArtifactTokens = or(l.ArtifactTokens, 4096)
 	l.QueryBytes = or(l.QueryBytes, 4<<10)
 	l.SendBytes = or(l.SendBytes, 256<<10)
 	return l

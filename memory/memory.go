@@ -48,9 +48,13 @@ type Memory struct {
 	// Providers finds a generator by provider name; "" means the default one.
 	// An unknown or disabled provider is ErrInvalid.
 	Providers func(name string) (Provider, error)
-	Limits    Limits
-	Now       func() time.Time // nil: time.Now
-	Log       *slog.Logger     // nil: discards
+	// Background finds the model for what is asked without a person's choice of
+	// one: Draft, Extract, Review and Title. Its DefaultModel is the slot's. nil:
+	// there is none, and these are NoBackground.
+	Background func() (Provider, error)
+	Limits     Limits
+	Now        func() time.Time // nil: time.Now
+	Log        *slog.Logger     // nil: discards
 
 	captures captures
 	of       *Memory // whose captures count; nil: its own
@@ -61,7 +65,8 @@ type Memory struct {
 // Captures that have begun are known to both.
 func (m *Memory) Over(l *ledger.Ledger) *Memory {
 	return &Memory{
-		Ledger: l, Recall: m.Recall, Keys: m.Keys, Providers: m.Providers, Limits: m.Limits, Now: m.Now, Log: m.Log, of: m.first(),
+		Ledger: l, Recall: m.Recall, Keys: m.Keys, Providers: m.Providers, Background: m.Background,
+		Limits: m.Limits, Now: m.Now, Log: m.Log, of: m.first(),
 	}
 }
 
@@ -97,6 +102,9 @@ type Limits struct {
 	// HistoryTurns and HistoryTokens bound the history in a prompt. Defaults
 	// 200 and 24,000; the newest turns are kept.
 	HistoryTurns, HistoryTokens int
+	// ArtifactTokens bounds the artifacts in a prompt, estimated; each by itself is
+	// cut at 2,000 characters. Default 4,096.
+	ArtifactTokens int
 	// QueryBytes bounds a recall query. Default 4 KiB.
 	QueryBytes int
 	// SendBytes bounds a message of Send. Default 256 KiB.

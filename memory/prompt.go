@@ -87,6 +87,28 @@ func artifacts(items []dhruva.Item) string {
 	return strings.Join(out, "\n")
 }
 
+// withinBudget leaves out of checkpoints, which stand oldest first, the artifacts
+// that a budget of tokens has no room for: the newest checkpoint's come first, and
+// whole ones only. It tells how many there were.
+func withinBudget(shown []dhruva.Checkpoint, tokens int) (left int) {
+	for n := len(shown) - 1; n >= 0; n-- {
+		var kept []dhruva.Item
+		for _, i := range shown[n].Items {
+			if i.Kind == dhruva.KindArtifact && !i.Redacted {
+				cost := dhruva.Estimate(cut(i.Text, artifactRunes)) + dhruva.MessageOverhead
+				if cost > tokens {
+					left++
+					continue
+				}
+				tokens -= cost
+			}
+			kept = append(kept, i)
+		}
+		shown[n].Items = kept
+	}
+	return left
+}
+
 func (p *prompt) evidence(ev []dhruva.Evidence) {
 	var lines []string
 	for i, e := range ev {
@@ -114,10 +136,13 @@ func (p *prompt) history(turns []dhruva.Turn, cut int) {
 var headings = regexp.MustCompile(`(?i)^\s*(you are continuing a conversation|checkpoint \[?\d+\]? |recalled evidence:|recent conversation:|user query:|user:|assistant:)`)
 
 // contained breaks lines of a text that look like headings.
-func contained(text string) string {
+func contained(text string) string { return broken(text, headings) }
+
+// broken breaks lines of a text that look like parts of a frame.
+func broken(text string, frame *regexp.Regexp) string {
 	lines := strings.Split(strings.TrimSpace(plainLines(text)), "\n")
 	for i, l := range lines {
-		if headings.MatchString(joiners.Replace(l)) {
+		if frame.MatchString(joiners.Replace(l)) {
 			lines[i] = "  > " + l
 		}
 	}
@@ -128,12 +153,14 @@ func contained(text string) string {
 var joiners = strings.NewReplacer("\u200c", "", "\u200d", "")
 
 // continued is a text after a label: its later lines are indented.
-func continued(text string) string {
+func continued(text string) string { return indented(text, headings) }
+
+func indented(text string, frame *regexp.Regexp) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(plainLines(text)), "\n")
 	if !more {
 		return first
 	}
-	return first + "\n  " + strings.ReplaceAll(contained(rest), "\n", "\n  ")
+	return first + "\n  " + strings.ReplaceAll(broken(rest, frame), "\n", "\n  ")
 }
 
 // cut bounds a text in runes and says so.

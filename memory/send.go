@@ -77,7 +77,7 @@ func generate(ctx context.Context, g llm.Generator, view Preview, onDelta func(s
 		out, err = g.Stream(ctx, req, onDelta)
 	}
 	if err == nil && strings.TrimSpace(out.Text) == "" {
-		err = fmt.Errorf("%w: %s gave an empty answer; nothing was stored", dhruva.ErrUnavailable, view.Provider)
+		err = llm.NewError(view.Provider, 200, "empty", "the answer is empty; nothing was stored", nil)
 	}
 	return out, err
 }
@@ -93,6 +93,9 @@ func usage(r llm.Response) string {
 // call is what the caller needs to see.
 func (m *Memory) failed(ctx context.Context, r dhruva.Receipt, cause error) {
 	r.Upstream = dhruva.Upstream{Terminal: dhruva.TerminalFailed}
+	if known := (*llm.Error)(nil); errors.As(cause, &known) {
+		r.Upstream.Status, r.Upstream.Error = known.Status, known.Code
+	}
 	if ctx.Err() != nil {
 		r.Upstream.Terminal = dhruva.TerminalClientAbort
 	}
@@ -141,9 +144,13 @@ func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, ledger.Beg
 	if err := in.validate(limits); err != nil {
 		return Preview{}, ledger.Began{}, Provider{}, err
 	}
-	state, err := m.Ledger.Resolve(ctx, in.Session, ledger.ContextRequest{Depth: in.Depth, Mount: in.Pair})
+	w, err := m.window(ctx, in.Session, ledger.ContextRequest{Depth: in.Depth, Mount: in.Pair}, 0)
 	if err != nil {
 		return Preview{}, ledger.Began{}, Provider{}, err
+	}
+	state, turns, left := w.state, w.turns, w.left
+	if in.History == "none" {
+		turns, left = nil, 0
 	}
 	held, err := m.withoutHeldIn(ctx, state.Checkpoints)
 	if err != nil {
@@ -154,14 +161,48 @@ func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, ledger.Beg
 		return Preview{}, ledger.Began{}, Provider{}, err
 	}
 	out := Preview{Badge: state.Badge, LeftOut: leftOut(state.LeftOut, held), Provider: provider.Name, Model: model}
-	turns, left := newest(historyOf(in, state), limits.HistoryTurns, limits.HistoryTokens)
 	if err := m.recallForSend(ctx, in, &state, turns, &out); err != nil {
 		return Preview{}, ledger.Began{}, Provider{}, err
+	}
+	if over := withinBudget(state.Checkpoints, limits.ArtifactTokens); over > 0 {
+		out.LeftOut = also(out.LeftOut, fmt.Sprintf("%d artifacts are left out for their length.", over))
 	}
 	p := render(in.Message, &state, out.Evidence, turns, left)
 	out.Prompt, out.Sections = p.String(), p.sections
 	out.Context = used(&state, turns, left, out.Evidence, p.tokens())
 	return out, state.Began, provider, nil
+}
+
+// windowed is a session's context with the turns that the budgets leave.
+type windowed struct {
+	state ledger.Context
+	turns []dhruva.Turn
+	left  int
+}
+
+// window is the conversation that a model is given: of chat, preview and draft
+// alike. most, when not 0, narrows it to its latest turns.
+func (m *Memory) window(ctx context.Context, id dhruva.SessionID, req ledger.ContextRequest, most int) (windowed, error) {
+	limits := m.Limits.withDefaults()
+	state, err := m.Ledger.Resolve(ctx, id, req)
+	if err != nil {
+		return windowed{}, err
+	}
+	if most == 0 || most > limits.HistoryTurns {
+		most = limits.HistoryTurns
+	}
+	w := windowed{state: state}
+	w.turns, w.left = newest(state.Turns, most, limits.HistoryTokens)
+	return w, nil
+}
+
+// numbers are the numbers of turns.
+func numbers(turns []dhruva.Turn) []int64 {
+	out := make([]int64, len(turns))
+	for i, t := range turns {
+		out[i] = t.Seq
+	}
+	return out
 }
 
 func (m *Memory) withoutHeldIn(ctx context.Context, shown []dhruva.Checkpoint) (held int, err error) {
@@ -179,8 +220,10 @@ func leftOut(words string, held int) string {
 	if held == 0 {
 		return words
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %d checkpoint items are held until a person releases them.", words, held))
+	return also(words, fmt.Sprintf("%d checkpoint items are held until a person releases them.", held))
 }
+
+func also(words, more string) string { return strings.TrimSpace(words + " " + more) }
 
 func (in SendInput) validate(l Limits) error {
 	switch {
@@ -223,13 +266,6 @@ func (m *Memory) provider(ctx context.Context, in SendInput, s dhruva.Session) (
 		return Provider{}, "", fmt.Errorf("%w: provider %s has no default model; name one", dhruva.ErrInvalid, p.Name)
 	}
 	return p, model, nil
-}
-
-func historyOf(in SendInput, state ledger.Context) []dhruva.Turn {
-	if in.History == "none" {
-		return nil
-	}
-	return state.Turns
 }
 
 // recallForSend recalls under the session's visible set what the prompt does
@@ -317,9 +353,7 @@ func used(state *ledger.Context, turns []dhruva.Turn, left int, ev []dhruva.Evid
 	for _, k := range state.Checkpoints {
 		c.Checkpoints = append(c.Checkpoints, k.Hash)
 	}
-	for _, t := range turns {
-		c.Turns = append(c.Turns, t.Seq)
-	}
+	c.Turns = numbers(turns)
 	return c
 }
 

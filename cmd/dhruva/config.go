@@ -17,6 +17,7 @@ import (
 	"github.com/knadh/koanf/v2"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/llm/mock"
 )
 
 // Config is everything about providers that can be set, as it stands in
@@ -26,7 +27,8 @@ type Config struct {
 	// Providers by name: openai, anthropic, openrouter, generic.
 	Providers map[string]ProviderConfig `koanf:"providers"`
 	Chat      ChatConfig                `koanf:"chat"`
-	// Background is for later versions, in which models work on their own.
+	// Background is the model for what is asked without a choice of one: drafts,
+	// extracts, reviews and titles. It is independent of Chat.
 	Background BackgroundConfig `koanf:"background_intelligence"`
 }
 
@@ -63,7 +65,8 @@ type ChatConfig struct {
 	AutoCommit    bool `koanf:"auto_commit"`
 }
 
-// BackgroundConfig names the model for work without a person.
+// BackgroundConfig names the model for work in the background. Without a provider
+// it is openai with gpt-4o-mini; without a model it is the provider's default.
 type BackgroundConfig struct {
 	Provider string `koanf:"provider"`
 	Model    string `koanf:"model"`
@@ -192,7 +195,19 @@ func (c Config) check() error {
 	if d := c.Chat.DefaultProvider; d != "" && d != echoName && !slices.Contains(providerNames(), d) {
 		return withFix(fmt.Errorf("%w: unknown default provider %q", dhruva.ErrInvalid, d), "the providers are %s, %s", strings.Join(providerNames(), ", "), echoName)
 	}
+	if b := c.Background.Provider; b != "" && b != mock.Name && !slices.Contains(providerNames(), b) {
+		return withFix(fmt.Errorf("%w: unknown provider %q for background_intelligence", dhruva.ErrInvalid, b), "the providers are %s, %s", strings.Join(providerNames(), ", "), mock.Name)
+	}
 	return nil
+}
+
+// background is the slot for background work, as it is or by default.
+func (c Config) background() BackgroundConfig {
+	b := c.Background
+	if b.Provider == "" {
+		b.Provider, b.Model = "openai", or(b.Model, "gpt-4o-mini")
+	}
+	return b
 }
 
 func (c ProviderConfig) enabled() bool {

@@ -73,7 +73,7 @@ func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.L
 	}
 	in.memory = &memory.Memory{
 		Ledger: writes, Recall: recall.NewEngine(store, keyring), Keys: keyring,
-		Providers: in.providers.find, Limits: limits.Memory, Log: log,
+		Providers: in.providers.find, Background: in.providers.background, Limits: limits.Memory, Log: log,
 	}
 	in.proxy = proxy.New(proxy.Config{Memory: in.memory, Keys: in.keys, Upstreams: in.providers.upstream, Limits: limits.Proxy, Log: log})
 	in.mcp = mcpserver.New(mcpserver.Config{Memory: in.memory, Keys: in.keys, Version: version(), Log: log})

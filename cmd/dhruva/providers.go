@@ -12,6 +12,7 @@ import (
 	"github.com/dhruva-memory/dhruva/egress"
 	"github.com/dhruva-memory/dhruva/llm"
 	"github.com/dhruva-memory/dhruva/llm/echo"
+	"github.com/dhruva-memory/dhruva/llm/mock"
 	"github.com/dhruva-memory/dhruva/llm/remote"
 	"github.com/dhruva-memory/dhruva/memory"
 	"github.com/dhruva-memory/dhruva/serve/api"
@@ -29,8 +30,8 @@ const echoModel = "echo"
 type providers struct{ now atomic.Pointer[providerSet] }
 
 type providerSet struct {
-	// fault is what is wrong with the configuration: no provider but echo is
-	// there, and asking for another gives it.
+	// fault is what is wrong with the configuration: no provider but the built-in
+	// ones is there, and asking for another gives it.
 	fault     error
 	config    Config
 	byName    map[string]memory.Provider
@@ -53,23 +54,28 @@ func (p *program) providersOrFault(dir string) *providers {
 		}
 	}
 	all := &providers{}
-	s := onlyEcho(Config{})
+	s := builtIn(Config{})
 	s.fault = err
 	all.now.Store(s)
 	return all
 }
 
-func onlyEcho(c Config) *providerSet {
+// builtIn are the providers that need no configuration, and are used only when
+// they are named.
+func builtIn(c Config) *providerSet {
 	return &providerSet{
-		config:    c,
-		byName:    map[string]memory.Provider{echoName: {Name: echoName, DefaultModel: echoModel, Generator: echo.Provider{}}},
+		config: c,
+		byName: map[string]memory.Provider{
+			echoName:  {Name: echoName, DefaultModel: echoModel, Generator: echo.Provider{}},
+			mock.Name: {Name: mock.Name, DefaultModel: mock.Model, Generator: mock.Provider{}},
+		},
 		upstreams: map[string]proxy.Upstream{echoName: {Name: echoName, Kind: proxy.KindEcho, Transport: echo.Provider{}}},
 	}
 }
 
 // set replaces the configuration, or changes nothing.
 func (p *providers) set(c Config) error {
-	s := onlyEcho(c)
+	s := builtIn(c)
 	for _, name := range providerNames() {
 		if !c.reachable(name) {
 			continue
@@ -144,7 +150,15 @@ func (p *providers) find(name string) (memory.Provider, error) {
 			"set " + variableOf(name) + " where `dhruva serve` runs, or enable it in providers.yaml, which SIGHUP has read again"}
 	}
 	return found, advised{fmt.Errorf("%w: there is no provider %q", dhruva.ErrInvalid, name), codeProvider,
-		"the providers are " + strings.Join(append(providerNames(), echoName), ", ")}
+		"the providers are " + strings.Join(append(providerNames(), echoName, mock.Name), ", ")}
+}
+
+// background is memory's way to the model for background work.
+func (p *providers) background() (memory.Provider, error) {
+	slot := p.now.Load().config.background()
+	found, err := p.find(slot.Provider)
+	found.DefaultModel = or(slot.Model, found.DefaultModel)
+	return found, err
 }
 
 // The codes of problems that are about what is configured.

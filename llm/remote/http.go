@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 	"syscall"
 
 	"github.com/dhruva-memory/dhruva/egress"
@@ -190,33 +189,15 @@ func isEventStream(res *http.Response) bool {
 }
 
 // settleJSON holds an answer to the JSON that was asked for. Models without a
-// JSON mode like to wrap it in a Markdown fence, which is taken off.
+// JSON mode like to wrap it in a Markdown fence or in prose, which is taken off.
 func (e endpoint) settleJSON(req llm.Request, res llm.Response) (llm.Response, error) {
 	if !req.WantsJSON() {
 		return res, nil
 	}
-	res.Text = unfence(res.Text)
-	switch {
-	case json.Valid([]byte(res.Text)):
-		return res, nil
-	case res.FinishReason == llm.FinishFilter:
-		return res, e.fault(http.StatusOK, "refused", "the model refused to answer", nil)
-	case res.FinishReason == llm.FinishLength:
-		return res, e.fault(http.StatusOK, "not_json", "the JSON answer was cut at the token limit", nil)
-	}
-	return res, e.fault(http.StatusOK, "not_json", "the answer is not JSON", nil)
-}
-
-func unfence(s string) string {
-	s = strings.TrimSpace(s)
-	body, ok := strings.CutPrefix(s, "```")
+	value, ok := llm.JSON(res.Text)
 	if !ok {
-		return s
+		return res, llm.NotJSON(e.name, res.FinishReason)
 	}
-	body, ok = strings.CutSuffix(body, "```")
-	_, body, nl := strings.Cut(body, "\n")
-	if !ok || !nl {
-		return s
-	}
-	return strings.TrimSpace(body)
+	res.Text = string(value)
+	return res, nil
 }
