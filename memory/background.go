@@ -9,9 +9,13 @@ import (
 	"github.com/dhruva-memory/dhruva/llm"
 )
 
-// MockProvider is the built-in provider that Draft, Extract and Review ask when
-// their caller says so. It is never asked otherwise.
+// MockProvider is the built-in provider that answers where no model is. It is
+// asked only when a caller names it.
 const MockProvider = "mock"
+
+// By says who answers: the slot for background work, unless a caller names a
+// provider. A model alone is another one of the slot's provider.
+type By struct{ Provider, Model string }
 
 // NoBackground is the error of Draft, Extract, Review and Title where no model is
 // configured for them. It is dhruva.ErrUnavailable, whatever Cause is.
@@ -45,28 +49,41 @@ func (e *NoBackground) Advice() (code, hint string) {
 	return "no_background", slot
 }
 
-// background is the model for work in the background: the slot's, or the mock
-// when it is asked for by name. A key that is bound to another provider does not
-// reach it.
-func (m *Memory) background(ctx context.Context, mock bool) (Provider, error) {
+// by finds who answers. A key that is bound to a provider reaches no other one;
+// the mock is everybody's. What comes back has the model as its DefaultModel.
+func (m *Memory) by(ctx context.Context, by By) (Provider, error) {
 	who, err := dhruva.PrincipalFrom(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Provider{}, err
-	case mock:
-		return m.Providers(MockProvider)
-	case m.Background == nil:
+	}
+	p, err := m.slot(by.Provider)
+	if err != nil {
+		return Provider{}, err
+	}
+	if bound := who.Bound(); bound != "" && bound != p.Name && p.Name != MockProvider {
+		return Provider{}, fmt.Errorf("%w: this key reaches only the provider %s", dhruva.ErrDenied, bound)
+	}
+	p.DefaultModel = or(by.Model, p.DefaultModel)
+	switch {
+	case p.DefaultModel != "":
+		return p, nil
+	case by.Provider == "":
+		return Provider{}, &NoBackground{Cause: fmt.Errorf("%w: provider %s has no default model", dhruva.ErrInvalid, p.Name)}
+	}
+	return Provider{}, fmt.Errorf("%w: provider %s has no default model; name one", dhruva.ErrInvalid, p.Name)
+}
+
+// slot is the provider of a name, or that of background work.
+func (m *Memory) slot(name string) (Provider, error) {
+	if name != "" {
+		return m.Providers(name)
+	}
+	if m.Background == nil {
 		return Provider{}, &NoBackground{}
 	}
 	p, err := m.Background()
-	if err == nil && p.DefaultModel == "" {
-		err = fmt.Errorf("%w: provider %s has no default model", dhruva.ErrInvalid, p.Name)
-	}
 	if err != nil {
 		return Provider{}, &NoBackground{Cause: err}
-	}
-	if bound := who.Bound(); bound != "" && bound != p.Name && p.Name != MockProvider {
-		return Provider{}, fmt.Errorf("%w: this key reaches only the provider %s, not that of background work", dhruva.ErrDenied, bound)
 	}
 	return p, nil
 }

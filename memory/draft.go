@@ -56,8 +56,7 @@ type DraftInput struct {
 	// Depth and Pair are as in SendInput, so that the window is the chat's.
 	Depth int
 	Pair  *ledger.Pair
-	// Mock asks the mock provider instead of a model.
-	Mock bool
+	By
 }
 
 // Draft asks the model for background work what a session's chat window
@@ -82,7 +81,7 @@ func (m *Memory) Draft(ctx context.Context, in DraftInput) (Draft, error) {
 	case len(w.turns) == 0:
 		return out, nil
 	}
-	p, err := m.background(ctx, in.Mock)
+	p, err := m.by(ctx, in.By)
 	if err != nil {
 		return Draft{}, err
 	}
@@ -174,8 +173,7 @@ func (d Draft) Commit() ledger.CommitInput {
 // ExtractInput is a text that a checkpoint is to be drawn from.
 type ExtractInput struct {
 	Content string
-	// Mock asks the mock provider instead of a model.
-	Mock bool
+	By
 }
 
 // extractRunes is the most characters of a text.
@@ -197,7 +195,7 @@ func (m *Memory) Extract(ctx context.Context, in ExtractInput) (Draft, error) {
 	if err := dhruva.ValidText("content", in.Content); err != nil {
 		return Draft{}, err
 	}
-	p, err := m.background(ctx, in.Mock)
+	p, err := m.by(ctx, in.By)
 	if err != nil {
 		return Draft{}, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/ledger"
 	"github.com/dhruva-memory/dhruva/llm"
+	"github.com/dhruva-memory/dhruva/llm/mock"
 	"github.com/dhruva-memory/dhruva/memory"
 	"github.com/dhruva-memory/dhruva/recall"
 	"github.com/dhruva-memory/dhruva/store/memstore"
@@ -61,6 +62,9 @@ func (r *rig) clock() time.Time {
 }
 
 func (r *rig) provider(name string) (memory.Provider, error) {
+	if name == mock.Name {
+		return memory.Provider{Name: name, DefaultModel: mock.Model, Generator: mock.Provider{}}, nil
+	}
 	if name != "" && name != "scripted" && name != "other" {
 		return memory.Provider{}, fmt.Errorf("%w: provider %q", dhruva.ErrInvalid, name)
 	}

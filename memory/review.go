@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/llm"
@@ -12,8 +13,7 @@ import (
 // ReviewInput names a checkpoint to be looked at.
 type ReviewInput struct {
 	Checkpoint string // hash, prefix of one, or UUID
-	// Mock asks the mock provider instead of a model.
-	Mock bool
+	By
 }
 
 // Review is what a model has to say about a checkpoint.
@@ -23,9 +23,12 @@ type Review struct {
 	Issues      []Issue
 	Suggestions []string
 	// LeftOut says in words what the model was not given.
-	LeftOut         string
+	LeftOut string
+	// Provider, Model, Receipt and At are empty when no model was asked: there was
+	// nothing to look at.
 	Provider, Model string
 	Receipt         dhruva.ReceiptID
+	At              time.Time
 }
 
 // Issue is one thing that is wrong with a checkpoint.
@@ -58,7 +61,7 @@ func (m *Memory) Review(ctx context.Context, in ReviewInput) (Review, error) {
 		return out, nil
 	}
 	text := out.reviewed(&c, m.Limits.withDefaults())
-	p, err := m.background(ctx, in.Mock)
+	p, err := m.by(ctx, in.By)
 	if err != nil {
 		return Review{}, err
 	}
@@ -72,7 +75,7 @@ func (m *Memory) Review(ctx context.Context, in ReviewInput) (Review, error) {
 	if err != nil {
 		return Review{}, err
 	}
-	out.Provider, out.Model = p.Name, p.DefaultModel
+	out.Provider, out.Model, out.At = p.Name, p.DefaultModel, r.CreatedAt
 	return out, nil
 }
 

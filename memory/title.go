@@ -31,7 +31,7 @@ func (m *Memory) Title(ctx context.Context, id dhruva.SessionID) (dhruva.Session
 	if err != nil {
 		return dhruva.Session{}, err
 	}
-	p, err := m.background(ctx, false)
+	p, err := m.by(ctx, By{})
 	if err != nil {
 		return dhruva.Session{}, err
 	}

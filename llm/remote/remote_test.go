@@ -269,7 +269,8 @@ func TestJSONIsPromisedOrFails(t *testing.T) {
 	each(t, func(t *testing.T, d dialect, p *testkit.Provider, g llm.Generator) {
 		req := ask()
 		req.JSON = true
-		for in, want := range map[string]string{`{"a":1}`: `{"a":1}`, "```json\n{\"a\":1}\n```": `{"a":1}`, "\n[1]\n": "[1]"} {
+		for in, want := range map[string]string{`{"a":1}`: `{"a":1}`, "```json\n{\"a\":1}\n```": `{"a":1}`, "\n[1]\n": "[1]",
+			"Here it is:\n```json\n{\"a\":1}\n```\nAnything else?": `{"a":1}`} {
 			p.Enqueue(d.json(in))
 			if got, err := g.Generate(t.Context(), req); err != nil || got.Text != want {
 				t.Errorf("%q: %q, %v", in, got.Text, err)
