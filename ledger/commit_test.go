@@ -359,7 +359,8 @@ func TestS30Fork(t *testing.T) {
 			{ledger.ForkInput{Checkpoint: c1.Hash.String(), Branch: "a\nb"}, dhruva.ErrInvalid},
 			{ledger.ForkInput{Checkpoint: "zzz"}, dhruva.ErrInvalid},
 			{ledger.ForkInput{Checkpoint: strings.Repeat("a", 40)}, dhruva.ErrNotFound},
-			{ledger.ForkInput{Session: s.ID, Seq: 2}, dhruva.ErrInvalid},
+			{ledger.ForkInput{Session: s.ID, Seq: 2, Checkpoint: c1.Hash.String()}, dhruva.ErrInvalid},
+			{ledger.ForkInput{Seq: 2}, dhruva.ErrInvalid},
 		} {
 			_, err := r.l.Fork(r.ctx(), probe.in)
 			r.is(err, probe.want)
@@ -375,7 +376,7 @@ func TestForkOfAMissingSource(t *testing.T) {
 	s := r.session(r.space("work").ID)
 	s.ForkedFrom, s.Branch = dhruva.Hash{7}, "lost"
 	r.update(s.Space, func(tx dhruva.Tx) error { return tx.PutSession(s) })
-	r.wantContext(r.resolve(s.ID, ledger.ContextRequest{}), dhruva.ModeForked, "FORKED · 0700000", []int64{})
+	r.wantContext(r.resolve(s.ID, ledger.ContextRequest{}), dhruva.ModeForked, "FORKED · none", []int64{})
 	_, err := r.l.Commit(r.ctx(), ledger.CommitInput{Session: s.ID, Title: "x"})
 	r.is(err, dhruva.ErrNotFound) // never a child of latest main
 }

@@ -196,7 +196,7 @@ func (w *writing) unknown() ([]*placedUnit, error) {
 	w.sliding = n == 0 && w.session.LastSeq > 0
 	w.prev = seq
 	if w.sliding {
-		w.prev = w.session.LastSeq
+		w.prev = tipOf(w.session)
 	}
 	if !w.isNew && !w.sliding {
 		if w.later, err = w.tx.ListTurns(dhruva.TurnQuery{Session: w.session.ID, After: seq}); err != nil {
@@ -283,6 +283,7 @@ func (w *writing) append(u *placedUnit) error {
 	t.Session, t.Parent, t.BeganAfter = w.session.ID, w.prev, w.after
 	w.session.LastSeq++
 	t.Seq = w.session.LastSeq
+	setTip(&w.session, t.Seq)
 	id := dhruva.ContentID(w.ledger.Keys, w.principal.Tenant, w.in.Space, t.Role, t.Content)
 	gone, err := tombstoned(w.tx, w.in.Space, w.in.Generation, id)
 	if err != nil {

@@ -118,7 +118,8 @@ func (e *effect) sessions(tx dhruva.Tx, s dhruva.Space) {
 			mount = fmt.Sprintf("%s depth %d base %d", row.Mount.Checkpoint, row.Mount.Depth, row.Mount.Base)
 		}
 		what := fmt.Sprintf("%s session %q of %s", row.Kind, row.Title, s.Name)
-		e.line("%s: fresh %v, branch %s, forked from %s, mount %s, last %d", what, row.Fresh, row.Branch, row.ForkedFrom, mount, row.LastSeq)
+		e.line("%s: fresh %v, branch %s, forked from %s at turn %d, mount %s, last %d, tip %d", what, row.Fresh, row.Branch, row.ForkedFrom,
+			row.ForkedSeq, mount, row.LastSeq, row.Tip)
 		turns, err := tx.ListTurns(dhruva.TurnQuery{Session: row.ID})
 		e.must(err)
 		for _, t := range turns {

@@ -16,22 +16,52 @@ import (
 type ForkInput struct {
 	// Checkpoint is a hash, prefix or UUID.
 	Checkpoint string
-	// Session and Seq name a turn instead. Not in this version: ErrInvalid.
+	// Session and Seq name a turn instead: what was said up to it is copied into
+	// the new session. A message is to be said anew there, so that the copies end
+	// before it; an answer is the last of them.
 	Session dhruva.SessionID
 	Seq     int64
+	// Scope is which turns are copied; "" is the path.
+	Scope ForkScope
 	// Branch is the new branch; "" makes one of today's date. A name that is
 	// taken, and "main", are refused.
-	Branch          string
-	Title           string // "" is "Fork from <hash7>"
+	Branch string
+	Title  string // "" is "Fork from <hash7>", or "Fork of <title>" from a turn
+	// Provider and Model are, from a turn, those of its session when both are "".
 	Provider, Model string
 }
+
+// ForkScope is which turns a fork from a turn copies.
+type ForkScope string
+
+// The scopes.
+const (
+	// ForkPath: the conversation that leads to the turn. The copies are numbered
+	// anew, from 1.
+	ForkPath ForkScope = "path"
+	// ForkRelated: also what branches off on the way, the versions that edits and
+	// regenerations left aside with all that followed them, but nothing that
+	// follows the turn. Numbered anew.
+	ForkRelated ForkScope = "related"
+	// ForkAll: every turn of the session, under its own number; the tip is the
+	// turn.
+	ForkAll ForkScope = "all"
+)
 
 // active is the disposition of a new branch.
 const active = "active"
 
-// Fork makes a session without turns on a new branch whose head is the
-// checkpoint. The branch exists from now on, so that no other fork can share
-// it. Needs state:write.
+// Fork makes a session on a new branch whose head is the checkpoint, without
+// turns; or, from a turn, one with copies of what was said up to it, on a new
+// branch whose head is the one that the turn's session is at. The branch exists
+// from now on, so that no other fork can share it. Needs state:write.
+//
+// Copies keep their words and times, and what they say is the same source with one
+// more reference. The fork's context is what the session's own was at that turn:
+// copies that its window did not show are not shown in the fork's, and those of
+// requests that had begun before its boundary are left out (but with ForkAll).
+// More than Limits.ForkTurns of them are ErrTooLarge. A fork of a FRESH session
+// is FRESH, and has no branch.
 func (l *Ledger) Fork(ctx context.Context, in ForkInput) (dhruva.Session, error) {
 	p, err := principal(ctx, dhruva.StateWrite)
 	if err != nil {
@@ -42,8 +72,11 @@ func (l *Ledger) Fork(ctx context.Context, in ForkInput) (dhruva.Session, error)
 }
 
 func (l *Ledger) fork(ctx context.Context, p dhruva.Principal, in ForkInput) (out dhruva.Session, err error) {
-	if in.Session != "" || in.Seq != 0 {
-		return out, fmt.Errorf("%w: forking from a turn is not available yet; fork from a checkpoint", dhruva.ErrInvalid)
+	if in.Session == "" && (in.Seq != 0 || in.Scope != "") || in.Session != "" && in.Checkpoint != "" {
+		return out, fmt.Errorf("%w: fork from a checkpoint, or from a turn of a session", dhruva.ErrInvalid)
+	}
+	if in.Session != "" {
+		return l.forkTurn(ctx, p, in)
 	}
 	if in.Branch, err = newBranchName(l.hide(in.Branch)); err != nil {
 		return out, err
@@ -66,16 +99,24 @@ func (l *Ledger) fork(ctx context.Context, p dhruva.Principal, in ForkInput) (ou
 	draft.ForkedFrom = source.Hash
 	err = l.update(ctx, p, source.Space, func(tx dhruva.Tx) error {
 		out = draft
-		if out.Branch, err = forkBranch(tx, out.Space, in.Branch, out.CreatedAt); err != nil {
+		if _, err := checkpointIn(tx, p, out.Space, source.Hash.String()); err != nil { // deleted meanwhile
 			return err
 		}
-		b := dhruva.Branch{Space: out.Space, Name: out.Branch, Head: source.Hash, Disposition: active, UpdatedAt: out.CreatedAt}
-		return firstOf(tx.SwapBranch(b, dhruva.Hash{}), tx.PutSession(out))
+		return firstOf(branchOff(tx, &out, in.Branch), tx.PutSession(out))
 	})
 	if err != nil {
 		return dhruva.Session{}, err
 	}
 	return out, nil
+}
+
+// branchOff makes the branch of a fork, whose head is its source.
+func branchOff(tx dhruva.Tx, s *dhruva.Session, name string) (err error) {
+	if s.Branch, err = forkBranch(tx, s.Space, name, s.CreatedAt); err != nil {
+		return err
+	}
+	b := dhruva.Branch{Space: s.Space, Name: s.Branch, Head: s.ForkedFrom, Disposition: active, UpdatedAt: s.CreatedAt}
+	return tx.SwapBranch(b, dhruva.Hash{})
 }
 
 func forkBranch(tx dhruva.Tx, space dhruva.SpaceID, name string, now time.Time) (string, error) {

@@ -164,17 +164,20 @@ func (i *importing) step(tx dhruva.Tx) (step, error) {
 			return step{}, err
 		}
 	}
-	began, wrote, secrets := s.LastSeq, 0, 0
+	wrote, secrets := 0, 0
 	for len(rest) > 0 && wrote < chunk {
 		t, found := rest[0].Turn, rest[0].secrets
 		rest = rest[1:]
-		t.Session, t.Seq, t.Parent, t.BeganAfter = s.ID, s.LastSeq+1, s.LastSeq, began
+		// Nothing comes between two turns of one Update, so each begins after the
+		// one before it; a window is found faster that way (see path.go).
+		t.Session, t.Seq, t.Parent, t.BeganAfter = s.ID, s.LastSeq+1, tipOf(s), s.LastSeq
 		ok, err := i.say(tx, t, e.Generation)
 		if err != nil {
 			return step{}, err
 		}
 		if ok {
 			s.LastSeq, wrote, secrets = t.Seq, wrote+1, secrets+found
+			setTip(&s, t.Seq)
 		}
 	}
 	if isNew || wrote > 0 {

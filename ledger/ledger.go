@@ -54,6 +54,9 @@ type Limits struct {
 	History int
 	// ImportTurns bounds the turns of one imported conversation. Default 100,000.
 	ImportTurns int
+	// ForkTurns bounds the turns that a fork copies. Default 400, also the most that
+	// fits one Update with their references.
+	ForkTurns int
 	// CallKept is how long a call with an idempotency key is remembered. Default
 	// 24 hours.
 	CallKept time.Duration
@@ -78,13 +81,13 @@ func (l *Ledger) limits() Limits {
 		def   int
 	}{
 		{&out.TurnBytes, 1 << 20}, {&out.CaptureBytes, 64 << 10}, {&out.RememberBytes, 64 << 10}, {&out.Items, 200},
-		{&out.ItemBytes, 256 << 10}, {&out.History, 2000}, {&out.ImportTurns, 100_000},
+		{&out.ItemBytes, 256 << 10}, {&out.History, 2000}, {&out.ImportTurns, 100_000}, {&out.ForkTurns, 400},
 	} {
 		if *f.field <= 0 {
 			*f.field = f.def
 		}
 	}
-	out.Items = min(out.Items, 200)
+	out.Items, out.ForkTurns = min(out.Items, 200), min(out.ForkTurns, 400)
 	if out.CallKept <= 0 {
 		out.CallKept = 24 * time.Hour
 	}

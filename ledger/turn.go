@@ -34,6 +34,12 @@ type Began struct {
 // Exchange is a message and its answer.
 type Exchange struct {
 	User Unit
+	// Parent is the turn that the message follows, 0 for a new beginning: an edit
+	// of the message that followed it then. Nil is the tip when it is stored.
+	Parent *int64
+	// Regenerate is an answer of the session that was made again: the new one is
+	// stored alone, beside it, and User is not looked at.
+	Regenerate int64
 	// Assistant nil, or without text: the call failed and neither turn is stored.
 	Assistant       *Unit
 	Provider, Model string
@@ -66,7 +72,9 @@ func begin(tx dhruva.Tx, p dhruva.Principal, id dhruva.SessionID) (Began, error)
 }
 
 // AppendExchange stores a message and its answer as two adjacent turns, makes
-// their sources and closes the receipt, in one Update. Without an answer it
+// their sources and closes the receipt, in one Update. They follow the tip of the
+// session, also when it has moved since the request began, and the answer becomes
+// the tip; only an edit (Parent) or a regeneration makes siblings. Without an answer it
 // stores no turn and only closes the receipt. A session that moved, or a space
 // that was cleared, since the request began is ErrFenced. Provider and model are
 // cut to labels. Needs state:write; without memory:write no sources are made.
@@ -109,19 +117,27 @@ func (l *Ledger) draftTurns(p dhruva.Principal, began Began, in Exchange) (out [
 	if in.Assistant == nil || in.Assistant.Text == "" {
 		return nil, 0, nil
 	}
-	if in.User.Text == "" {
-		return nil, 0, fmt.Errorf("%w: the message is empty", dhruva.ErrInvalid)
+	if in.Parent != nil && in.Regenerate != 0 {
+		return nil, 0, fmt.Errorf("%w: a message follows a turn, or an answer is made again; not both", dhruva.ErrInvalid)
 	}
-	if err := body("message", in.User.Text, lim.TurnBytes); err != nil {
-		return nil, 0, err
+	if in.Regenerate == 0 {
+		if in.User.Text == "" {
+			return nil, 0, fmt.Errorf("%w: the message is empty", dhruva.ErrInvalid)
+		}
+		if err := body("message", in.User.Text, lim.TurnBytes); err != nil {
+			return nil, 0, err
+		}
 	}
 	now := l.now()
-	for _, u := range []Unit{in.User, *in.Assistant} {
+	for i, u := range []Unit{in.User, *in.Assistant} {
+		if i == 0 && in.Regenerate != 0 {
+			continue
+		}
+		u.Role = []dhruva.Role{dhruva.RoleUser, dhruva.RoleAssistant}[i]
 		t, n := l.turn(p, began.Session, u, now)
 		t.Provider, t.Model = in.Provider, in.Model
 		out, secrets = append(out, t), secrets+n
 	}
-	out[0].Role, out[1].Role = dhruva.RoleUser, dhruva.RoleAssistant
 	return out, secrets, nil
 }
 
@@ -167,7 +183,10 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 		return nil, nil
 	}
 	out := slices.Clone(drafts)
-	parent := began.After
+	parent, err := in.parent(tx, began, s)
+	if err != nil {
+		return nil, err
+	}
 	after, err := boundary(began, &s, int64(len(out)))
 	if err != nil {
 		return nil, err
@@ -179,19 +198,36 @@ func (l *Ledger) appendExchange(tx dhruva.Tx, p dhruva.Principal, began Began, i
 		if err := tx.AppendTurn(out[i]); err != nil {
 			return nil, err
 		}
-		if i == 1 && in.Assistant.NoSource || i == 0 && in.User.NoSource || !p.May(dhruva.MemoryWrite) {
+		answer := out[i].Role == dhruva.RoleAssistant
+		if answer && in.Assistant.NoSource || !answer && in.User.NoSource || !p.May(dhruva.MemoryWrite) {
 			continue
 		}
 		if err := l.captureTurn(tx, p, out[i], began.Generation); err != nil {
 			return nil, err
 		}
 	}
+	setTip(&s, s.LastSeq)
 	s.Provider, s.Model = in.Provider, in.Model
 	touch(&s, out[0].CreatedAt)
 	if title, err := label("title", in.Title, maxTitle, true); err == nil && title != "" {
 		s.Title = title
 	}
 	return out, tx.PutSession(s)
+}
+
+// parent is the turn that the first one of an exchange follows.
+func (in Exchange) parent(tx dhruva.Tx, began Began, s dhruva.Session) (int64, error) {
+	switch {
+	case in.Parent != nil:
+		return *in.Parent, followable(s, *in.Parent)
+	case in.Regenerate == 0:
+		return tipOf(s), nil
+	}
+	q, err := questionOf(tx, s, in.Regenerate)
+	if err == nil && sameMount(s.Mount, began.Session.Mount) { // one that began before is stored as before
+		err = answerable(&q, s.Mount)
+	}
+	return q.Seq, err
 }
 
 // boundary is the number after which a request counts as begun, for a session

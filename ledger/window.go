@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dhruva-memory/dhruva"
@@ -15,6 +16,17 @@ type ContextRequest struct {
 	Depth int
 	// Mount is the compatible API's explicit pair; nil means the server's mount.
 	Mount *Pair
+	// At is the turn that the new message is to follow, 0 for a new beginning; nil
+	// is the session's tip. It is what Exchange.Parent will be.
+	At *int64
+	// Regenerate is an answer that is to be made again: the context is what its
+	// question followed, and Question is that. It is what Exchange.Regenerate will
+	// be. While something is mounted, the question of an answer that is not in the
+	// window belongs to what the mount set aside: ErrConflict.
+	Regenerate int64
+	// MaxTurns and MaxTokens (by dhruva.Estimate, with dhruva.MessageOverhead for
+	// each turn) bound the turns that are given: the newest are. 0: no bound.
+	MaxTurns, MaxTokens int
 }
 
 // Pair mounts a checkpoint for one request. Both or neither: a checkpoint
@@ -33,16 +45,27 @@ type Context struct {
 	Badge string
 	// Checkpoints stand oldest first.
 	Checkpoints []dhruva.Checkpoint
-	// Window is closed: Through is the last turn there was, and Turns are the
-	// turns in it, ascending, without those whose text was purged.
+	// Window is closed: Through is the end of the conversation's path, the tip.
+	// What it holds are the turns on that path that are in it, without those whose
+	// text was purged. Turns are the newest of them that the request's bounds
+	// admit, ascending; Cut is how many older ones they left out.
 	Window dhruva.Window
 	Base   int64
 	Turns  []dhruva.Turn
+	Cut    int
+	// Question is the message whose answer is to be made again.
+	Question *dhruva.Turn
 	// LeftOut says in words what is not there although one may expect it.
 	LeftOut string
 	// Began is captured in the same snapshot, for AppendExchange.
 	Began Began
+
+	shown shown
 }
+
+// Holds reports whether a turn of the session is in the window, also one that
+// the bounds cut.
+func (c *Context) Holds(seq int64) bool { return c.shown.holds(seq) }
 
 // Resolve chooses the state for a session: an explicit pair, else the session's
 // mount, else its fork, else the head of its branch; a FRESH session has only
@@ -62,7 +85,7 @@ func (l *Ledger) Resolve(ctx context.Context, id dhruva.SessionID, req ContextRe
 			return err
 		}
 		out.Began = b
-		return out.load(tx)
+		return out.load(tx, req)
 	})
 	if err != nil {
 		return Context{}, wrap("resolve", err)
@@ -72,12 +95,18 @@ func (l *Ledger) Resolve(ctx context.Context, id dhruva.SessionID, req ContextRe
 
 // resolve is everything of a context but its turns.
 func resolve(tx dhruva.Tx, p dhruva.Principal, s dhruva.Session, req ContextRequest) (Context, error) {
-	c := Context{Session: s, Window: dhruva.Window{Session: s.ID, Through: s.LastSeq}}
+	c := Context{Session: s, Window: dhruva.Window{Session: s.ID}}
+	if err := c.follow(tx, req); err != nil {
+		return c, err
+	}
 	if req.Depth != 0 && req.Depth != 1 && req.Depth != 3 {
 		return c, fmt.Errorf("%w: depth %d, want 1 or 3", dhruva.ErrInvalid, req.Depth)
 	}
 	mount, err := mountOf(tx, p, s, req)
 	if err != nil {
+		return c, err
+	}
+	if err := answerable(c.Question, mount); err != nil {
 		return c, err
 	}
 	depth := req.Depth
@@ -138,7 +167,7 @@ func (c *Context) mounted(tx dhruva.Tx, m dhruva.Mount, depth int) (err error) {
 	c.Badge = badge(c.Mode, m.Checkpoint)
 	c.Checkpoints, err = ancestors(tx, c.Session.Space, m.Checkpoint, depth)
 	if len(c.Checkpoints) == 0 && err == nil {
-		err = missing("checkpoint", m.Checkpoint.String())
+		err = fmt.Errorf("%w: checkpoint %s, which is mounted here, was deleted; unmount it to go on", dhruva.ErrNotFound, m.Checkpoint.Short())
 	}
 	return err
 }
@@ -154,8 +183,15 @@ func (c *Context) head(tx dhruva.Tx, depth int) error {
 	if err != nil {
 		return err
 	}
-	c.Badge = badge(c.Mode, at)
 	if c.Checkpoints, err = ancestors(tx, c.Session.Space, at, depth); err != nil {
+		return err
+	}
+	if len(c.Checkpoints) == 0 && !at.IsZero() {
+		c.note("checkpoint %s was deleted", at.Short())
+		at = dhruva.Hash{}
+	}
+	c.Badge = badge(c.Mode, at)
+	if c.Window.Base, err = forkBase(tx, c.Session); err != nil {
 		return err
 	}
 	c.bound()
@@ -212,36 +248,192 @@ func (c *Context) note(format string, args ...any) {
 	c.LeftOut += fmt.Sprintf(format, args...)
 }
 
-// load reads the turns of the window.
-func (c *Context) load(tx dhruva.Tx) error {
-	rows, err := tx.ListTurns(dhruva.TurnQuery{Session: c.Session.ID, After: c.Window.Base, Through: c.Window.Through})
-	if err != nil || c.Window.Through == 0 { // a Through of 0 would mean no bound
+// follow finds the end of the path: what the new message is to follow.
+func (c *Context) follow(tx dhruva.Tx, req ContextRequest) error {
+	s := c.Session
+	switch {
+	case req.MaxTurns < 0 || req.MaxTokens < 0:
+		return fmt.Errorf("%w: bounds of %d turns and %d tokens", dhruva.ErrInvalid, req.MaxTurns, req.MaxTokens)
+	case req.At != nil && req.Regenerate != 0:
+		return fmt.Errorf("%w: a message follows a turn, or an answer is made again; not both", dhruva.ErrInvalid)
+	case req.Regenerate != 0:
+		q, err := questionOf(tx, s, req.Regenerate)
+		c.Question, c.Window.Through = &q, q.Parent
 		return err
+	case req.At == nil:
+		c.Window.Through = tipOf(s)
+		return nil
 	}
-	late, purged := 0, 0
-	for _, t := range rows {
-		switch {
-		case t.Role != dhruva.RoleUser && t.Role != dhruva.RoleAssistant:
-		case !c.Window.Contains(t):
-			late++
-		case t.Redacted:
-			purged++
-		default:
-			c.Turns = append(c.Turns, t)
-		}
-	}
-	if late > 0 {
-		c.note("%d turns belong to requests that began before the boundary", late)
-	}
-	if purged > 0 {
-		c.note("%d turns were purged", purged)
+	c.Window.Through = *req.At
+	return followable(s, *req.At)
+}
+
+// followable refuses a turn that is not there as the parent of a new one.
+func followable(s dhruva.Session, seq int64) error {
+	if seq < 0 || seq > s.LastSeq {
+		return noTurn(seq)
 	}
 	return nil
 }
 
+// questionOf is what an answer answers.
+func questionOf(tx dhruva.Tx, s dhruva.Session, answer int64) (dhruva.Turn, error) {
+	a, err := turnOf(tx, s.ID, answer)
+	if err != nil {
+		return a, err
+	}
+	if a.Role != dhruva.RoleAssistant || a.Parent == 0 {
+		return a, fmt.Errorf("%w: turn %d is not the answer to a message", dhruva.ErrInvalid, answer)
+	}
+	q, err := turnOf(tx, s.ID, a.Parent)
+	switch {
+	case err != nil:
+	case q.Role != dhruva.RoleUser:
+		err = fmt.Errorf("%w: turn %d is not the answer to a message", dhruva.ErrInvalid, answer)
+	case q.Redacted:
+		err = fmt.Errorf("%w: the message of turn %d was purged", dhruva.ErrConflict, answer)
+	}
+	return q, err
+}
+
+// answerable refuses to ask a question again that a mount has set aside.
+func answerable(q *dhruva.Turn, m *dhruva.Mount) error {
+	if q == nil || m == nil || (dhruva.Window{Session: q.Session, Base: m.Base}).Contains(*q) {
+		return nil
+	}
+	return fmt.Errorf("%w: turn %d came before the mount; unmount to have it answered again", dhruva.ErrConflict, q.Seq)
+}
+
+// load reads the turns of the window.
+func (c *Context) load(tx dhruva.Tx, req ContextRequest) (err error) {
+	if c.shown, err = shownIn(tx, c.Window); err != nil {
+		return err
+	}
+	if c.Turns, err = c.shown.newest(tx, req.MaxTurns, req.MaxTokens); err != nil {
+		return err
+	}
+	c.Cut = c.shown.count() - len(c.Turns)
+	if c.shown.late > 0 {
+		c.note("%d turns belong to requests that began before the boundary", c.shown.late)
+	}
+	if c.shown.purged > 0 {
+		c.note("%d turns were purged", c.shown.purged)
+	}
+	return nil
+}
+
+// shown is what a window shows of a session's turns: those on the path to its end
+// that it contains, by their numbers.
+type shown struct {
+	session dhruva.SessionID
+	base    int64
+	path    []stretch      // the newest first
+	left    map[int64]bool // on the path, and not shown
+	late    int            // of them: their requests began before the boundary
+	purged  int
+}
+
+// shownIn finds what a window shows. Its Through of 0 is a session without turns.
+func shownIn(tx dhruva.Tx, w dhruva.Window) (shown, error) {
+	v := shown{session: w.Session, base: w.Base, left: map[int64]bool{}}
+	if w.Through <= w.Base {
+		return v, nil
+	}
+	seams, err := tx.Seams(w.Session, w.Base, w.Through)
+	if err != nil {
+		return v, err
+	}
+	v.path = pathOf(breaks(seams), w.Through, w.Base)
+	for _, s := range seams {
+		v.leave(s)
+	}
+	// The turn right after the boundary may have begun before it and be no seam.
+	if first := w.Base + 1; w.Base > 0 && on(v.path, first) && !v.left[first] {
+		t, err := tx.Turn(w.Session, first)
+		if err != nil {
+			return v, err
+		}
+		v.leave(dhruva.Seam{Seq: t.Seq, BeganAfter: t.BeganAfter, Role: t.Role, Redacted: t.Redacted})
+	}
+	return v, nil
+}
+
+// leave leaves a turn out that is not to be shown.
+func (v *shown) leave(s dhruva.Seam) {
+	switch {
+	case !on(v.path, s.Seq):
+		return
+	case s.Role != dhruva.RoleUser && s.Role != dhruva.RoleAssistant:
+	case s.BeganAfter < v.base:
+		v.late++
+	case s.Redacted:
+		v.purged++
+	default:
+		return
+	}
+	v.left[s.Seq] = true
+}
+
+func (v *shown) holds(seq int64) bool { return on(v.path, seq) && !v.left[seq] }
+
+func (v *shown) count() int {
+	n := -len(v.left)
+	for _, s := range v.path {
+		n += int(s.through - s.from + 1)
+	}
+	return n
+}
+
+// newest reads the latest turns that are shown, as many as the bounds admit, and
+// returns them ascending. It ends at the first one that the tokens do not suffice
+// for, so that nothing is missing between two that are there.
+func (v *shown) newest(tx dhruva.Tx, most, tokens int) ([]dhruva.Turn, error) {
+	out, bounded := []dhruva.Turn(nil), tokens > 0
+	for at := v.end(); at > 0 && (most == 0 || len(out) < most); {
+		q := dhruva.TurnQuery{Session: v.session, After: v.base, Through: at, Newest: true, Limit: v.batch(most-len(out), most > 0, bounded)}
+		rows, err := tx.ListTurns(q)
+		if err != nil {
+			return nil, err
+		}
+		at = 0
+		for _, t := range rows {
+			at = below(v.path, t.Seq)
+			if !v.holds(t.Seq) {
+				continue
+			}
+			tokens -= dhruva.Estimate(t.Content) + dhruva.MessageOverhead
+			if bounded && tokens < 0 || most > 0 && len(out) == most {
+				at = 0
+				break
+			}
+			out = append(out, t)
+		}
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+func (v *shown) end() int64 {
+	if len(v.path) == 0 {
+		return 0
+	}
+	return v.path[0].through
+}
+
+// batch is how many rows are read at once.
+func (v *shown) batch(wanted int, counted, weighed bool) int {
+	switch {
+	case counted:
+		return min(wanted+8, 1000)
+	case weighed:
+		return 64
+	}
+	return 1000
+}
+
 // ancestors walks first parents from a checkpoint, itself included, up to n of
 // them, and returns them oldest first. The walk ends at the root, at a parent
-// that is gone or of another space, and where it would turn in a circle. The
+// that is gone, hidden or of another space, and where it would turn in a circle. The
 // zero hash has none.
 func ancestors(tx dhruva.Tx, space dhruva.SpaceID, from dhruva.Hash, n int) ([]dhruva.Checkpoint, error) {
 	var out []dhruva.Checkpoint
@@ -249,7 +441,7 @@ func ancestors(tx dhruva.Tx, space dhruva.SpaceID, from dhruva.Hash, n int) ([]d
 	for at := from; len(out) < n && !at.IsZero() && !seen[at]; {
 		seen[at] = true
 		c, err := tx.Checkpoint(at)
-		if errors.Is(err, dhruva.ErrNotFound) || err == nil && c.Space != space {
+		if errors.Is(err, dhruva.ErrNotFound) || err == nil && (c.Space != space || !c.HiddenAt.IsZero()) {
 			break
 		}
 		if err != nil {
@@ -257,8 +449,6 @@ func ancestors(tx dhruva.Tx, space dhruva.SpaceID, from dhruva.Hash, n int) ([]d
 		}
 		out, at = append(out, c), c.Parent()
 	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
+	slices.Reverse(out)
 	return out, nil
 }

@@ -346,7 +346,7 @@ func TestWindowLeavesPurgedTurnsOut(t *testing.T) {
 	r.update(sp.ID, func(tx dhruva.Tx) error {
 		s.LastSeq = 2
 		gone := dhruva.Turn{Tenant: tenant, Space: sp.ID, Session: s.ID, Seq: 1, ID: "t1", Role: dhruva.RoleUser, Redacted: true}
-		system := dhruva.Turn{Tenant: tenant, Space: sp.ID, Session: s.ID, Seq: 2, ID: "t2", Role: dhruva.RoleSystem, Content: "S13"}
+		system := dhruva.Turn{Tenant: tenant, Space: sp.ID, Session: s.ID, Seq: 2, Parent: 1, ID: "t2", Role: dhruva.RoleSystem, Content: "S13"}
 		for _, err := range []error{tx.AppendTurn(gone), tx.AppendTurn(system), tx.PutSession(s)} {
 			if err != nil {
 				return err
