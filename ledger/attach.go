@@ -52,6 +52,7 @@ func (l *Ledger) attach(ctx context.Context, p dhruva.Principal, at dhruva.Sessi
 			return err
 		}
 		out.Space, out.Fresh, out.Mount, out.Branch = to, false, nil, dhruva.MainBranch
+		out.ForkedSession, out.ForkedSeq = "", 0 // of a FRESH one; what it was taken from stays behind
 		touch(&out, now)
 		if err := tx.PutSession(out); err != nil {
 			return err
@@ -96,7 +97,7 @@ func moveable(tx dhruva.Tx, p dhruva.Principal, id dhruva.SessionID, from dhruva
 	if s.Space != from {
 		return s, fmt.Errorf("%w: the session was attached elsewhere meanwhile", dhruva.ErrConflict)
 	}
-	if !s.ForkedFrom.IsZero() || s.ForkedSession != "" {
+	if !s.ForkedFrom.IsZero() || s.ForkedSession != "" && !s.Fresh {
 		return s, fmt.Errorf("%w: a fork stays in the space of its source", dhruva.ErrConflict)
 	}
 	saved, err := tx.ListCheckpoints(dhruva.CheckpointQuery{Space: from, Session: id, Page: dhruva.Page{Limit: 1}})
