@@ -70,27 +70,27 @@ func (m *Memory) Draft(ctx context.Context, in DraftInput) (Draft, error) {
 	if in.Turns < 0 {
 		return Draft{}, fmt.Errorf("%w: %d turns", dhruva.ErrInvalid, in.Turns)
 	}
-	w, err := m.window(ctx, in.Session, ledger.ContextRequest{Depth: in.Depth, Mount: in.Pair}, in.Turns)
+	state, err := m.window(ctx, in.Session, ledger.ContextRequest{Depth: in.Depth, Mount: in.Pair}, in.Turns)
 	if err != nil {
 		return Draft{}, err
 	}
-	out := Draft{Window: w.state.Window, Turns: numbers(w.turns), Cut: w.left, LeftOut: w.state.LeftOut}
+	out := Draft{Window: state.Window, Turns: numbers(state.Turns), Cut: state.Cut, LeftOut: state.LeftOut}
 	switch {
-	case w.left > 0 && len(w.turns) == 0:
+	case state.Cut > 0 && len(state.Turns) == 0:
 		return Draft{}, fmt.Errorf("%w: the latest turn alone is longer than the budget of a conversation", dhruva.ErrTooLarge)
-	case len(w.turns) == 0:
+	case len(state.Turns) == 0:
 		return out, nil
 	}
 	p, err := m.by(ctx, in.By)
 	if err != nil {
 		return Draft{}, err
 	}
-	s := w.state.Session
-	r := m.receipt(ctx, "draft", "api", s.Space)
-	r.Session, r.Generation = s.ID, w.state.Began.Generation
-	r.Context = &dhruva.ContextUsed{Mode: w.state.Mode, Base: w.state.Base, Cut: w.left, Checkpoints: []dhruva.Hash{}, Turns: out.Turns}
-	r.Context.Tokens = dhruva.Estimate(transcript(w.turns, w.left))
-	return m.drafted(ctx, p, r, out, draftRequest(w.turns, w.left), false)
+	r := m.receipt(ctx, "draft", "api", state.Session.Space)
+	r.Session, r.Generation = state.Session.ID, state.Began.Generation
+	used := used(&state, state.Turns, state.Cut, nil, dhruva.Estimate(transcript(state.Turns, state.Cut)))
+	used.Checkpoints = []dhruva.Hash{} // it sees none
+	r.Context = &used
+	return m.drafted(ctx, p, r, out, draftRequest(state.Turns, state.Cut), false)
 }
 
 // drafted asks and fills a draft.

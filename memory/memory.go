@@ -214,6 +214,12 @@ type SendInput struct {
 	Depth int
 	// Pair is the compatible API's mount; nil means the server's.
 	Pair *ledger.Pair
+	// Edit is the number of a message of the session that this one replaces: it
+	// becomes a sibling, and the conversation goes on from it. 0: it follows the tip.
+	Edit int64
+	// Regenerate is the number of an answer that is made again, as a sibling; then
+	// there is no Message.
+	Regenerate int64
 }
 
 // Section is a part of a prompt, for people who want to see what was sent.
@@ -236,7 +242,8 @@ type Preview struct {
 	Model    string
 }
 
-// SendResult is a reply with everything that was sent for it.
+// SendResult is a reply with everything that was sent for it. Turns are the message
+// and the answer; of an answer that was made again, that alone.
 type SendResult struct {
 	Preview
 	Reply   string

@@ -174,18 +174,3 @@ func cut(text string, most int) string {
 	}
 	return text
 }
-
-// newest keeps the last turns within both budgets, in ascending order, and
-// tells how many were left out.
-func newest(turns []dhruva.Turn, most, tokens int) (kept []dhruva.Turn, left int) {
-	from := len(turns)
-	for from > 0 && len(turns)-from < most {
-		cost := dhruva.Estimate(turns[from-1].Content) + dhruva.MessageOverhead
-		if cost > tokens {
-			break
-		}
-		tokens -= cost
-		from--
-	}
-	return turns[from:], from
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dhruva-memory/dhruva"
@@ -15,8 +16,8 @@ import (
 // Preview gives the exact prompt that Send would make now, without calling a
 // model or writing anything.
 func (m *Memory) Preview(ctx context.Context, in SendInput) (Preview, error) {
-	out, _, _, err := m.compose(ctx, in)
-	return out, err
+	out, err := m.compose(ctx, in)
+	return out.Preview, err
 }
 
 // Send asks a model in a session and stores the pair of turns. onDelta, when
@@ -28,18 +29,19 @@ func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) er
 	} else if !p.May(dhruva.StateWrite) {
 		return SendResult{}, fmt.Errorf("%w: the key lacks %s", dhruva.ErrDenied, dhruva.StateWrite)
 	}
-	view, began, provider, err := m.compose(ctx, in)
+	made, err := m.compose(ctx, in)
 	if err != nil {
 		return SendResult{}, err
 	}
+	view := made.Preview
 	out := SendResult{Preview: view}
-	r := m.sendReceipt(ctx, &view, began)
+	r := m.sendReceipt(ctx, &view, made.began)
 	if len(view.Evidence) > 0 { // what a model is given from memory is accounted for before it is given
 		if r, err = m.Ledger.OpenReceipt(ctx, r); err != nil {
 			return SendResult{}, err
 		}
 	}
-	reply, err := generate(ctx, provider.Generator, view, onDelta)
+	reply, err := generate(ctx, made.provider.Generator, view, onDelta)
 	if err != nil {
 		m.failed(ctx, r, err)
 		return SendResult{}, err
@@ -51,11 +53,15 @@ func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) er
 	m.finish(&r)
 	// The reply has been paid for and shown: storing it does not hang on the
 	// caller's patience.
-	out.Turns, err = m.Ledger.AppendExchange(context.WithoutCancel(ctx), began, ledger.Exchange{
+	exchange := ledger.Exchange{
 		User:      ledger.Unit{Role: dhruva.RoleUser, Text: in.Message},
 		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength, NoSource: repeatsEvidence(reply.Text, snippets(view.Evidence)) || saysBack(reply.Text, view.Prompt)},
-		Provider:  view.Provider, Model: view.Model, Receipt: &r,
-	})
+		Provider:  view.Provider, Model: view.Model, Receipt: &r, Regenerate: in.Regenerate,
+	}
+	if in.Edit > 0 {
+		exchange.Parent = &made.follows
+	}
+	out.Turns, err = m.Ledger.AppendExchange(context.WithoutCancel(ctx), made.began, exchange)
 	if err != nil {
 		m.lost(ctx, r, err)
 		return SendResult{}, err
@@ -137,32 +143,47 @@ func (m *Memory) sendReceipt(ctx context.Context, view *Preview, began ledger.Be
 	return r
 }
 
+// composed is a prompt, and what is needed to have it answered and stored.
+type composed struct {
+	Preview
+	began    ledger.Began
+	provider Provider
+	follows  int64 // the turn that the message follows
+}
+
 // compose resolves the session's context and renders the prompt. The state it
 // saw is captured with it, for AppendExchange.
-func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, ledger.Began, Provider, error) {
+func (m *Memory) compose(ctx context.Context, in SendInput) (out composed, err error) {
 	limits := m.Limits.withDefaults()
 	if err := in.validate(limits); err != nil {
-		return Preview{}, ledger.Began{}, Provider{}, err
+		return composed{}, err
 	}
-	w, err := m.window(ctx, in.Session, ledger.ContextRequest{Depth: in.Depth, Mount: in.Pair}, 0)
+	req, replaced, err := m.placed(ctx, in)
 	if err != nil {
-		return Preview{}, ledger.Began{}, Provider{}, err
+		return composed{}, err
 	}
-	state, turns, left := w.state, w.turns, w.left
-	if in.History == "none" {
-		turns, left = nil, 0
+	state, err := m.window(ctx, in.Session, req, 0)
+	if err != nil {
+		return composed{}, err
+	}
+	if state.Question != nil {
+		in.Message = state.Question.Content
 	}
 	held, err := m.withoutHeldIn(ctx, state.Checkpoints)
 	if err != nil {
-		return Preview{}, ledger.Began{}, Provider{}, err
+		return composed{}, err
 	}
-	provider, model, err := m.provider(ctx, in, state.Session)
-	if err != nil {
-		return Preview{}, ledger.Began{}, Provider{}, err
+	out.began, out.follows, out.Badge, out.LeftOut = state.Began, state.Window.Through, state.Badge, leftOut(state.LeftOut, held)
+	if out.provider, out.Model, err = m.provider(ctx, in, state.Session); err != nil {
+		return composed{}, err
 	}
-	out := Preview{Badge: state.Badge, LeftOut: leftOut(state.LeftOut, held), Provider: provider.Name, Model: model}
-	if err := m.recallForSend(ctx, in, &state, turns, &out); err != nil {
-		return Preview{}, ledger.Began{}, Provider{}, err
+	out.Provider = out.provider.Name
+	turns, left := state.Turns, state.Cut
+	if in.History == "none" {
+		turns, left = nil, 0
+	}
+	if err := m.recallForSend(ctx, in, &state, append(replaced, turns...), &out.Preview); err != nil {
+		return composed{}, err
 	}
 	if over := withinBudget(state.Checkpoints, limits.ArtifactTokens); over > 0 {
 		out.LeftOut = also(out.LeftOut, fmt.Sprintf("%d artifacts are left out for their length.", over))
@@ -170,30 +191,18 @@ func (m *Memory) compose(ctx context.Context, in SendInput) (Preview, ledger.Beg
 	p := render(in.Message, &state, out.Evidence, turns, left)
 	out.Prompt, out.Sections = p.String(), p.sections
 	out.Context = used(&state, turns, left, out.Evidence, p.tokens())
-	return out, state.Began, provider, nil
-}
-
-// windowed is a session's context with the turns that the budgets leave.
-type windowed struct {
-	state ledger.Context
-	turns []dhruva.Turn
-	left  int
+	return out, nil
 }
 
 // window is the conversation that a model is given: of chat, preview and draft
 // alike. most, when not 0, narrows it to its latest turns.
-func (m *Memory) window(ctx context.Context, id dhruva.SessionID, req ledger.ContextRequest, most int) (windowed, error) {
+func (m *Memory) window(ctx context.Context, id dhruva.SessionID, req ledger.ContextRequest, most int) (ledger.Context, error) {
 	limits := m.Limits.withDefaults()
-	state, err := m.Ledger.Resolve(ctx, id, req)
-	if err != nil {
-		return windowed{}, err
+	req.MaxTurns, req.MaxTokens = limits.HistoryTurns, limits.HistoryTokens
+	if most > 0 {
+		req.MaxTurns = min(most, req.MaxTurns)
 	}
-	if most == 0 || most > limits.HistoryTurns {
-		most = limits.HistoryTurns
-	}
-	w := windowed{state: state}
-	w.turns, w.left = newest(state.Turns, most, limits.HistoryTokens)
-	return w, nil
+	return m.Ledger.Resolve(ctx, id, req)
 }
 
 // numbers are the numbers of turns.
@@ -227,7 +236,11 @@ func also(words, more string) string { return strings.TrimSpace(words + " " + mo
 
 func (in SendInput) validate(l Limits) error {
 	switch {
-	case strings.TrimSpace(in.Message) == "":
+	case in.Edit < 0 || in.Regenerate < 0 || in.Edit > 0 && in.Regenerate > 0:
+		return fmt.Errorf("%w: a message is edited, or an answer is made again: name the number of one turn", dhruva.ErrInvalid)
+	case in.Regenerate > 0 && in.Message != "":
+		return fmt.Errorf("%w: an answer is made again to the message that there is; edit that one to change it", dhruva.ErrInvalid)
+	case in.Regenerate == 0 && strings.TrimSpace(in.Message) == "":
 		return fmt.Errorf("%w: message is empty", dhruva.ErrInvalid)
 	case len(in.Message) > l.SendBytes:
 		return fmt.Errorf("%w: message is longer than %d bytes", dhruva.ErrTooLarge, l.SendBytes)
@@ -268,9 +281,9 @@ func (m *Memory) provider(ctx context.Context, in SendInput, s dhruva.Session) (
 	return p, model, nil
 }
 
-// recallForSend recalls under the session's visible set what the prompt does
-// not show anyway.
-func (m *Memory) recallForSend(ctx context.Context, in SendInput, state *ledger.Context, turns []dhruva.Turn, out *Preview) error {
+// recallForSend recalls under the session's visible set what is not known anyway:
+// what the prompt shows, and what the message or its answer replaces.
+func (m *Memory) recallForSend(ctx context.Context, in SendInput, state *ledger.Context, known []dhruva.Turn, out *Preview) error {
 	want := in.Memory
 	if want == "" {
 		want = "recall"
@@ -290,9 +303,13 @@ func (m *Memory) recallForSend(ctx context.Context, in SendInput, state *ledger.
 		return nil
 	}
 	limits := m.Limits.withDefaults()
+	allow, err := m.visibleSet(ctx, state)
+	if err != nil {
+		return err
+	}
 	ask := recall.Ask{
 		Space: state.Session.Space, Text: query(in.Message, limits.QueryBytes), TopK: limits.InjectTopK, Floor: limits.InjectFloor,
-		Budget: limits.RecallTokens, Allow: m.visibleSet(state), Visible: shownIn(state, turns),
+		Budget: limits.RecallTokens, Allow: allow, Visible: shownIn(state, known),
 	}
 	out.Recall = m.bounded(ctx, ask, limits.RecallTime)
 	out.Evidence = out.Recall.Evidence
@@ -301,14 +318,40 @@ func (m *Memory) recallForSend(ctx context.Context, in SendInput, state *ledger.
 
 // visibleSet bounds automatic recall: nothing outside it may change the
 // prompt. nil means the whole space.
-func (m *Memory) visibleSet(state *ledger.Context) map[dhruva.SourceID]bool {
-	switch state.Mode {
-	case dhruva.ModeHead:
-		return nil
-	case dhruva.ModeFresh:
-		return m.promptSet(nil, state.Turns)
+func (m *Memory) visibleSet(ctx context.Context, state *ledger.Context) (map[dhruva.SourceID]bool, error) {
+	if state.Mode == dhruva.ModeHead {
+		return nil, nil
 	}
-	return m.promptSet(state.Checkpoints, state.Turns)
+	older, err := m.cutFrom(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	shown := state.Checkpoints
+	if state.Mode == dhruva.ModeFresh {
+		shown = nil
+	}
+	return m.promptSet(shown, append(older, state.Turns...)), nil
+}
+
+// mostOlder bounds how many turns before those shown may be brought back by recall.
+const mostOlder = 10_000
+
+// cutFrom reads the turns of a window that its budgets left out: the prompt does
+// not show them, and recall may bring them back.
+func (m *Memory) cutFrom(ctx context.Context, state *ledger.Context) (out []dhruva.Turn, err error) {
+	if state.Cut == 0 {
+		return nil, nil
+	}
+	q := dhruva.TurnQuery{Session: state.Session.ID, After: state.Window.Base, Through: state.Window.Through, Limit: mostOlder, Newest: true}
+	if len(state.Turns) > 0 {
+		q.Through = state.Turns[0].Seq - 1
+	}
+	err = m.Ledger.Store.View(ctx, dhruva.SpaceScope(state.Session.Tenant, state.Session.Space), func(tx dhruva.Tx) error {
+		all, err := tx.ListTurns(q)
+		out = slices.DeleteFunc(all, func(t dhruva.Turn) bool { return !state.Holds(t.Seq) })
+		return err
+	})
+	return out, err
 }
 
 // shownIn reports texts that the prompt shows already.

@@ -130,8 +130,20 @@ func (m *Memory) windowOf(ctx context.Context, c *dhruva.Checkpoint) (turns []dh
 	}
 	err = m.Ledger.Store.View(ctx, dhruva.SpaceScope(c.Tenant, c.Space), func(tx dhruva.Tx) error {
 		all, err := tx.ListTurns(dhruva.TurnQuery{Session: c.Window.Session, After: c.Window.Base, Through: c.Window.Through})
-		turns = slices.DeleteFunc(all, func(t dhruva.Turn) bool { return !c.Window.Contains(t) })
+		turns = slices.DeleteFunc(onPath(all), func(t dhruva.Turn) bool { return !c.Window.Contains(t) })
 		return err
 	})
 	return turns, err
+}
+
+// onPath are those of a session's turns, ascending, that are on the way from the
+// last of them to the root.
+func onPath(turns []dhruva.Turn) []dhruva.Turn {
+	on := map[int64]bool{}
+	for i := len(turns) - 1; i >= 0; i-- {
+		if t := turns[i]; i == len(turns)-1 || on[t.Seq] {
+			on[t.Seq], on[t.Parent] = true, true
+		}
+	}
+	return slices.DeleteFunc(turns, func(t dhruva.Turn) bool { return !on[t.Seq] })
 }
