@@ -17,7 +17,8 @@ import (
 func (p *program) checkpointCommand() *cobra.Command {
 	return group("checkpoint", "Checkpoints: what was concluded", `  dhruva checkpoint create --session SESSION --title "Plan" --decision "Ship on Friday" --task "Write notes"
   dhruva checkpoint create --space work --from-json plan.json
-  dhruva checkpoint list --space work`, p.repeatable(p.checkpointCreate()), p.checkpointList(), p.checkpointShow())
+  dhruva checkpoint list --space work`, p.repeatable(p.checkpointCreate()), p.checkpointList(), p.checkpointShow(),
+		p.checkpointDraft(), p.checkpointExtract(), p.checkpointReview(), p.repeatable(p.checkpointNote()), p.checkpointNotes(), p.repeatable(p.checkpointDelete()))
 }
 
 func (p *program) checkpointList() *cobra.Command {
@@ -44,25 +45,6 @@ func (p *program) listCheckpoints(c *cobra.Command, space string, f client.Check
 			return []string{k.Hash.Short(), k.Branch, when(k.CreatedAt), k.Author, k.Title}
 		})
 	})
-}
-
-func (p *program) logCommand() *cobra.Command {
-	var g paging
-	var branch string
-	c := &cobra.Command{Use: "log SPACE", Short: "Show the checkpoints of a space, newest first", Example: "  dhruva log work\n  dhruva log work --branch main -n 10", Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return p.with(c.Context(), func(api *client.Client) error {
-				l, err := api.Checkpoints(c.Context(), args[0], client.CheckpointFilter{Branch: branch, Page: g.page()})
-				if err != nil {
-					return err
-				}
-				defer p.more(l.Next)
-				return p.print(l, func(w io.Writer) { printLog(w, l.Items) })
-			})
-		}}
-	g.flags(c)
-	c.Flags().StringVar(&branch, "branch", "", "only those saved on this branch")
-	return c
 }
 
 func printLog(w io.Writer, items []client.Checkpoint) {
@@ -242,8 +224,14 @@ func (p *program) show(use, name string) *cobra.Command {
 
 func printCheckpoint(w io.Writer, k client.Checkpoint) {
 	printLog(w, []client.Checkpoint{k})
+	printItems(w, k.Items)
+}
+
+// printItems writes what a checkpoint says, kind by kind; the title stands
+// elsewhere.
+func printItems(w io.Writer, items []client.ItemDetail) {
 	section := ""
-	for _, i := range k.Items {
+	for _, i := range items {
 		if i.Kind == dhruva.KindTitle {
 			continue
 		}
@@ -251,11 +239,7 @@ func printCheckpoint(w io.Writer, k client.Checkpoint) {
 			section = string(i.Kind)
 			fmt.Fprintf(w, "%s\n", strings.ReplaceAll(section, "_", " "))
 		}
-		text := plain(i.Text)
-		if i.Redacted {
-			text = "(erased)"
-		}
-		fmt.Fprintf(w, "  - %s\n", strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    "))
+		fmt.Fprintf(w, "  - %s\n", strings.ReplaceAll(itemText(i), "\n", "\n    "))
 	}
 }
 

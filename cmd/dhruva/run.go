@@ -99,6 +99,8 @@ func (p *program) root() *cobra.Command {
 	root.SetHelpTemplate(helpTemplate)
 	root.AddCommand(p.serveCommand(), p.tryCommand(), p.making(p.mcpCommand()),
 		p.spaceCommand(), p.sessionCommand(), p.checkpointCommand(), p.logCommand(), p.showCommand(), p.repeatable(p.forkCommand()), p.repeatable(p.mountCommand()), p.verifyCommand(),
+		p.diffCommand(), p.repeatable(p.mergeCommand()), p.repeatable(p.revertCommand()), p.blameCommand(), p.reflogCommand(), p.repeatable(p.undoCommand()), p.repeatable(p.redoCommand()), p.branchCommand(),
+		p.stateCommand(), p.claimCommand(), p.worktreeCommand(), p.metricsCommand(),
 		p.recallCommand(), p.readCommand(), p.making(p.repeatable(p.rememberCommand())), p.sourceCommand(), p.receiptCommand(),
 		p.keyCommand(), p.jobCommand(), p.importCommand(), p.doctorCommand(), p.benchCommand(), p.versionCommand())
 	asUsage(root)
