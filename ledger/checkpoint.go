@@ -145,14 +145,7 @@ func windowTurns(tx dhruva.Tx, p dhruva.Principal, w dhruva.Window) ([]dhruva.Tu
 	if _, err := liveSession(tx, p, w.Session); err != nil {
 		return nil, ignoreMissing(err)
 	}
-	rows, err := tx.ListTurns(dhruva.TurnQuery{Session: w.Session, After: w.Base, Through: w.Through})
-	var out []dhruva.Turn
-	for _, t := range rows {
-		if w.Contains(t) {
-			out = append(out, t)
-		}
-	}
-	return out, err
+	return pathTurns(tx, w)
 }
 
 // Branches lists the branches of a space by name. Needs state:read.

@@ -105,6 +105,21 @@ func breaksAfter(broken []dhruva.Seam, seq int64) []dhruva.Seam {
 	return broken[n:]
 }
 
+// pathTurns reads the turns of a closed window that are on the path to its end,
+// ascending, those that were purged too.
+func pathTurns(tx dhruva.Tx, w dhruva.Window) ([]dhruva.Turn, error) {
+	if w.Through <= w.Base {
+		return nil, nil
+	}
+	seams, err := tx.Seams(w.Session, w.Base, w.Through)
+	if err != nil {
+		return nil, err
+	}
+	path := pathOf(breaks(seams), w.Through, w.Base)
+	rows, err := tx.ListTurns(dhruva.TurnQuery{Session: w.Session, After: w.Base, Through: w.Through})
+	return slices.DeleteFunc(rows, func(t dhruva.Turn) bool { return !w.Contains(t) || !on(path, t.Seq) }), err
+}
+
 // SelectTip makes a conversation go through a turn: its tip becomes the newest of
 // the turns that this one leads to, so that choosing between the siblings of an
 // edit or a regeneration shows what was said after each of them. The next turn

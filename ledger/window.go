@@ -61,6 +61,7 @@ type Context struct {
 	Began Began
 
 	shown shown
+	saved bool // the window begins at the end of a checkpoint that was saved here
 }
 
 // Holds reports whether a turn of the session is in the window, also one that
@@ -218,7 +219,7 @@ func (c *Context) bound() {
 			break
 		}
 		if at.Window.Session == c.Session.ID {
-			c.Window.Base = at.Window.Through
+			c.Window.Base, c.saved = at.Window.Through, true
 			break
 		}
 		foreign = append(foreign, at.Hash.Short())
@@ -313,6 +314,15 @@ func (c *Context) load(tx dhruva.Tx, req ContextRequest) (err error) {
 		return err
 	}
 	c.Cut = c.shown.count() - len(c.Turns)
+	if c.saved && !c.shown.straight {
+		apart, err := unsaved(tx, c.Window)
+		if err != nil {
+			return err
+		}
+		if apart > 0 {
+			c.note("%d turns are older than the newest checkpoint and not in it: it was saved on another path of the session", apart)
+		}
+	}
 	if c.shown.late > 0 {
 		c.note("%d turns belong to requests that began before the boundary", c.shown.late)
 	}
@@ -331,6 +341,8 @@ type shown struct {
 	left    map[int64]bool // on the path, and not shown
 	late    int            // of them: their requests began before the boundary
 	purged  int
+	// straight: the path comes from the base.
+	straight bool
 }
 
 // shownIn finds what a window shows. Its Through of 0 is a session without turns.
@@ -343,7 +355,9 @@ func shownIn(tx dhruva.Tx, w dhruva.Window) (shown, error) {
 	if err != nil {
 		return v, err
 	}
-	v.path = pathOf(breaks(seams), w.Through, w.Base)
+	broken := breaks(seams)
+	v.path = pathOf(broken, w.Through, w.Base)
+	v.straight = v.path[len(v.path)-1].from == w.Base+1 && (len(broken) == 0 || broken[0].Seq != w.Base+1)
 	for _, s := range seams {
 		v.leave(s)
 	}
@@ -356,6 +370,26 @@ func shownIn(tx dhruva.Tx, w dhruva.Window) (shown, error) {
 		v.leave(dhruva.Seam{Seq: t.Seq, BeganAfter: t.BeganAfter, Role: t.Role, Redacted: t.Redacted})
 	}
 	return v, nil
+}
+
+// unsaved counts the turns on the path to a window's end that lie before its base
+// and are not on the path to the base: a checkpoint that ends there does not hold
+// them, and the window neither.
+func unsaved(tx dhruva.Tx, w dhruva.Window) (int, error) {
+	if w.Base == 0 || w.Through == 0 || w.Through == w.Base {
+		return 0, nil
+	}
+	seams, err := tx.Seams(w.Session, 0, max(w.Base, w.Through))
+	if err != nil {
+		return 0, err
+	}
+	broken := breaks(seams)
+	ours, saved := pathOf(broken, w.Through, 0), pathOf(broken, w.Base, 0)
+	n := 0
+	for at := below(ours, w.Base+1); at > 0 && !on(saved, at); at = below(ours, at) {
+		n++
+	}
+	return n, nil
 }
 
 // leave leaves a turn out that is not to be shown.
