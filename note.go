@@ -36,11 +36,11 @@ type NoteQuery struct {
 
 // NoteRows are the notes of the scope's spaces.
 type NoteRows interface {
-	// PutNote inserts; an existing id is ErrConflict.
+	// PutNote inserts; an id that exists in the tenant is ErrConflict.
 	PutNote(Note) error
 	ListNotes(NoteQuery) ([]Note, error)
-	// RedactNote takes the text of a note away for good. An absent note is
-	// ErrNotFound.
+	// RedactNote takes the text of a note away for good. A note that is not in the
+	// space is ErrNotFound, a space that is not covered ErrDenied.
 	RedactNote(SpaceID, NoteID) error
 }
 

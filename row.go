@@ -97,6 +97,15 @@ func validTime(what string, times ...time.Time) error {
 	return nil
 }
 
+// ValidTime answers ErrInvalid for a time that is none, and for one that no row
+// can hold.
+func ValidTime(what string, at time.Time) error {
+	if Micros(at).IsZero() {
+		return fmt.Errorf("%w: %s: no time", ErrInvalid, what)
+	}
+	return validTime(what, at)
+}
+
 func validTexts[T ~string](what string, texts []T) error {
 	for _, s := range texts {
 		if err := ValidText(what, string(s)); err != nil {

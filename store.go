@@ -252,8 +252,9 @@ type CheckpointRows interface {
 	// ErrNotFound, a checkpoint in a space that is not covered ErrDenied. It
 	// counts one row, also when several items have that id.
 	RedactItem(Hash, ItemID) error
-	// HideCheckpoint sets HiddenAt, once: a later time is ignored. An absent
-	// checkpoint is ErrNotFound, one in a space that is not covered ErrDenied.
+	// HideCheckpoint sets HiddenAt, once: what is hidden already stays as it is. An
+	// absent checkpoint is ErrNotFound, one in a space that is not covered
+	// ErrDenied, a time that ValidTime refuses ErrInvalid.
 	HideCheckpoint(Hash, time.Time) error
 	// ListCheckpoints lists in descending (CreatedAt, Hash).
 	ListCheckpoints(CheckpointQuery) ([]Checkpoint, error)
@@ -267,7 +268,8 @@ type BranchRows interface {
 	// answers ErrConflict when the head is not old. A zero old means that the
 	// branch must not exist; it is then created.
 	SwapBranch(b Branch, old Hash) error
-	// DropBranch removes a branch whose head is old, or answers ErrConflict.
+	// DropBranch removes a branch whose head is old, or answers ErrConflict, also
+	// when there is no such branch.
 	DropBranch(s SpaceID, name string, old Hash) error
 }
 

@@ -48,6 +48,12 @@ type Seam struct {
 	Redacted                bool
 }
 
+// Seam tells whether the turn is one. Whoever lists seams agrees with this.
+func (t Turn) Seam() (Seam, bool) {
+	s := Seam{t.Seq, t.Parent, t.BeganAfter, t.Role, t.Redacted}
+	return s, t.Parent != t.Seq-1 || t.BeganAfter < t.Seq-2 || t.Redacted || t.Role != RoleUser && t.Role != RoleAssistant
+}
+
 // Window is a range of turns of one session: those with Base < Seq <= Through
 // and BeganAfter >= Base. Through 0 means up to the last turn.
 type Window struct {

@@ -3,7 +3,9 @@ package memstore
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -80,25 +82,59 @@ func (t *tx) RedactItem(h dhruva.Hash, id dhruva.ItemID) error {
 	return nil
 }
 
+// HideCheckpoint puts another row in place, as RedactItem does.
+func (t *tx) HideCheckpoint(h dhruva.Hash, at time.Time) error {
+	if err := dhruva.ValidTime("checkpoint", at); err != nil {
+		return invalid("checkpoint", err)
+	}
+	key := hashKey{t.reach.Tenant, h}
+	row, ok := t.checkpoints[key]
+	if err := t.write("checkpoint", t.reach.Tenant != "" && (!ok || t.reach.Holds(row.Space)), 1); err != nil {
+		return err
+	}
+	if !ok {
+		_, err := absent[dhruva.Checkpoint]("checkpoint")
+		return err
+	}
+	if row.HiddenAt.IsZero() {
+		row.HiddenAt = at
+		put(t, t.checkpoints, key, row.Canonical())
+	}
+	return nil
+}
+
 // newestCheckpoint orders by descending (CreatedAt, Hash).
 func newestCheckpoint(a, b dhruva.Checkpoint) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), byHash(b, a))
 }
 
+// afterCheckpoint is the checkpoint that a cursor names; not ok: nothing comes
+// after it.
+func (t *tx) afterCheckpoint(cursor string) (after dhruva.Checkpoint, ok bool, err error) {
+	if cursor == "" {
+		return after, true, nil
+	}
+	h, err := dhruva.ParseHash(cursor)
+	if err != nil {
+		return after, false, invalid("checkpoint cursor", err)
+	}
+	after, err = t.Checkpoint(h)
+	return after, err == nil, nil
+}
+
+func hasItem(c dhruva.Checkpoint, id dhruva.ItemID) bool {
+	return slices.ContainsFunc(c.Items, func(i dhruva.Item) bool { return i.ID == id })
+}
+
 func (t *tx) ListCheckpoints(q dhruva.CheckpointQuery) ([]dhruva.Checkpoint, error) {
-	var after dhruva.Checkpoint
-	if q.After != "" {
-		h, err := dhruva.ParseHash(q.After)
-		if err != nil {
-			return nil, invalid("checkpoint cursor", err)
-		}
-		if after, err = t.Checkpoint(h); err != nil {
-			return nil, nil
-		}
+	after, ok, err := t.afterCheckpoint(q.After)
+	if !ok {
+		return nil, err
 	}
 	rows := t.covered(func(c dhruva.Checkpoint) bool {
-		return (q.Space == "" || c.Space == q.Space) && (q.Branch == "" || c.Branch == q.Branch) &&
-			(q.Session == "" || c.Window.Session == q.Session) && (q.After == "" || newestCheckpoint(after, c) < 0)
+		return c.HiddenAt.IsZero() && (q.Space == "" || c.Space == q.Space) && (q.Branch == "" || c.Branch == q.Branch) &&
+			(q.Session == "" || c.Window.Session == q.Session) && (q.Item == "" || hasItem(c, q.Item)) &&
+			(q.After == "" || newestCheckpoint(after, c) < 0)
 	})
 	return page(rows, newestCheckpoint, q.Size()), nil
 }
@@ -133,5 +169,17 @@ func (t *tx) SwapBranch(row dhruva.Branch, old dhruva.Hash) error {
 		return conflict("branch")
 	}
 	put(t, t.branches, key, row.Canonical())
+	return nil
+}
+
+func (t *tx) DropBranch(s dhruva.SpaceID, name string, old dhruva.Hash) error {
+	if err := t.write("branch", t.reach.Holds(s), 1); err != nil {
+		return err
+	}
+	key := branchKey{t.in(s), name}
+	if row, ok := t.branches[key]; !ok || row.Head != old {
+		return conflict("branch")
+	}
+	remove(t, t.branches, key)
 	return nil
 }

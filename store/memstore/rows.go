@@ -84,6 +84,22 @@ type (
 		tenant dhruva.TenantID
 		name   string
 	}
+	noteKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.NoteID
+	}
+	claimKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.ClaimID
+	}
+	worktreeKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.WorktreeID
+	}
+	documentKey struct {
+		tenant dhruva.TenantID
+		id     dhruva.DocumentID
+	}
 	leaseKey struct { // no tenant: the installation's
 		tenant dhruva.TenantID
 		name   string
@@ -125,6 +141,11 @@ type rows struct {
 	providers   map[providerKey]dhruva.ProviderConfig
 	nodes       map[dhruva.NodeID]dhruva.Node
 	leases      map[leaseKey]dhruva.Lease
+	notes       map[noteKey]dhruva.Note
+	claims      map[claimKey]dhruva.Claim
+	worktrees   map[worktreeKey]dhruva.Worktree
+	documents   map[documentKey]dhruva.Document
+	moves       map[spaceKey]map[int64]dhruva.HeadMove
 }
 
 func newRows() rows {
@@ -161,6 +182,11 @@ func newRows() rows {
 		providers:   map[providerKey]dhruva.ProviderConfig{},
 		nodes:       map[dhruva.NodeID]dhruva.Node{},
 		leases:      map[leaseKey]dhruva.Lease{},
+		notes:       map[noteKey]dhruva.Note{},
+		claims:      map[claimKey]dhruva.Claim{},
+		worktrees:   map[worktreeKey]dhruva.Worktree{},
+		documents:   map[documentKey]dhruva.Document{},
+		moves:       map[spaceKey]map[int64]dhruva.HeadMove{},
 	}
 }
 

@@ -96,3 +96,14 @@ func (t *tx) ListTurns(q dhruva.TurnQuery) ([]dhruva.Turn, error) {
 	}
 	return out, nil
 }
+
+func (t *tx) Seams(id dhruva.SessionID, after, through int64) ([]dhruva.Seam, error) {
+	rows, err := t.ListTurns(dhruva.TurnQuery{Session: id, After: after, Through: through})
+	var out []dhruva.Seam
+	for _, row := range rows {
+		if seam, ok := row.Seam(); ok {
+			out = append(out, seam)
+		}
+	}
+	return out, err
+}

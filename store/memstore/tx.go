@@ -9,7 +9,6 @@ import (
 
 // tx is one transaction. It is for one goroutine.
 type tx struct {
-	later
 	*rows
 	reach    dhruva.Reach
 	readOnly bool

@@ -4,72 +4,51 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/hex"
-	"fmt"
-	"math"
 	"strings"
+	"time"
 
 	"github.com/dhruva-memory/dhruva"
 )
 
 const (
 	checkpointColumns = `tenant, space, hash, id, parents, branch, created_at, author, window_session, window_base,
-		window_through, generation`
-	selectCheckpoints     = "SELECT " + checkpointColumns + " FROM checkpoints WHERE tenant = $1"
-	selectCheckpoint      = selectCheckpoints + " AND hash = $2"
-	checkpointSpace       = "SELECT space FROM checkpoints WHERE tenant = $1 AND hash = $2"
-	selectCheckpointByID  = selectCheckpoints + " AND id = $2"
-	checkpointsPrefixed   = " AND hash >= $3 AND hash <= $4 ORDER BY hash LIMIT $5"
-	prefixedInSpace       = selectCheckpoints + " AND space = $2" + checkpointsPrefixed
-	prefixedInAll         = selectCheckpoints + " AND CAST($2 AS TEXT) = ''" + checkpointsPrefixed
-	recentCheckpoints     = " AND (CAST($3 AS TEXT) = '' OR branch = $3) AND (CAST($4 AS TEXT) = '' OR window_session = $4) AND (created_at, hash) < ($5, $6) ORDER BY created_at DESC, hash DESC LIMIT $7"
-	recentInSpace         = selectCheckpoints + " AND space = $2" + recentCheckpoints
-	recentInAll           = selectCheckpoints + " AND CAST($2 AS TEXT) = ''" + recentCheckpoints
-	insertCheckpoint      = "INSERT INTO checkpoints (" + checkpointColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING"
-	itemColumns           = "id, kind, text, attrs, cites, salt, digest, redacted"
-	selectCheckpointItems = "SELECT " + itemColumns + " FROM checkpoint_items WHERE tenant = $1 AND space = $2 AND checkpoint = $3 ORDER BY ord"
-	insertCheckpointItem  = "INSERT INTO checkpoint_items (tenant, space, checkpoint, ord, " + itemColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
-	redactCheckpointItem  = `UPDATE checkpoint_items SET text = '', attrs = 'null', cites = 'null', salt = $1, redacted = 1
-		WHERE tenant = $2 AND space = $3 AND checkpoint = $4 AND id = $5 RETURNING id`
+		window_through, generation, hidden_at`
+	selectCheckpoints    = "SELECT " + checkpointColumns + " FROM checkpoints WHERE tenant = $1"
+	selectCheckpoint     = selectCheckpoints + " AND hash = $2"
+	checkpointSpace      = "SELECT space FROM checkpoints WHERE tenant = $1 AND hash = $2"
+	selectCheckpointByID = selectCheckpoints + " AND id = $2"
+	checkpointsPrefixed  = " AND hash >= $3 AND hash <= $4 ORDER BY hash LIMIT $5"
+	prefixedInSpace      = selectCheckpoints + " AND space = $2" + checkpointsPrefixed
+	prefixedInAll        = selectCheckpoints + " AND CAST($2 AS TEXT) = ''" + checkpointsPrefixed
+	shownOfBranch        = "hidden_at IS NULL AND (CAST($3 AS TEXT) = '' OR branch = $3) AND (CAST($4 AS TEXT) = '' OR window_session = $4)"
+	recentCheckpoints    = " AND " + shownOfBranch + " AND (created_at, hash) < ($5, $6) ORDER BY created_at DESC, hash DESC LIMIT $7"
+	recentInSpace        = selectCheckpoints + " AND space = $2" + recentCheckpoints
+	recentInAll          = selectCheckpoints + " AND CAST($2 AS TEXT) = ''" + recentCheckpoints
+	// An item is in those that carried it on. The sign keeps an index away that
+	// gives their order, and all the others; the join is an outer one, since its
+	// order is kept.
+	recentOfItem = "SELECT " + checkpointColumns + ` FROM (SELECT DISTINCT checkpoint FROM checkpoint_items WHERE tenant = $1 AND id = $2) AS i
+		LEFT JOIN checkpoints AS c ON c.tenant = $1 AND c.hash = i.checkpoint WHERE ` + shownOfBranch + ` AND (+created_at, hash) < ($5, $6)
+		AND (CAST($7 AS TEXT) = '' OR space = $7) ORDER BY +created_at DESC, hash DESC LIMIT $8`
+	checkpointSpot   = "SELECT space, created_at FROM checkpoints WHERE tenant = $1 AND hash = $2"
+	insertCheckpoint = "INSERT INTO checkpoints (" + checkpointColumns + `, parent)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`
+	hideCheckpoint = "UPDATE checkpoints SET hidden_at = $1 WHERE tenant = $2 AND space = $3 AND hash = $4 AND hidden_at IS NULL"
 
 	branchColumns  = "space, name, head, disposition, updated_at"
 	selectBranches = "SELECT " + branchColumns + " FROM branches WHERE tenant = $1 AND space = $2"
 	selectBranch   = selectBranches + " AND name = $3"
 	listBranches   = selectBranches + " ORDER BY name"
 	insertBranch   = "INSERT INTO branches (tenant, " + branchColumns + ") VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING"
+	deleteBranch   = "DELETE FROM branches WHERE tenant = $1 AND space = $2 AND name = $3 AND head = $4"
 	// One ON CONFLICT ... WHERE for both would insert when it expects a head and
 	// there is no row.
 	updateBranch = "UPDATE branches SET head = $1, disposition = $2, updated_at = $3 WHERE tenant = $4 AND space = $5 AND name = $6 AND head = $7"
 )
 
 func scanCheckpoint(r scanner) (row dhruva.Checkpoint, err error) {
-	return row, r.Scan(&row.Tenant, &row.Space, hash{&row.Hash}, &row.ID, document{&row.Parents}, &row.Branch,
-		micros{&row.CreatedAt}, &row.Author, &row.Window.Session, &row.Window.Base, &row.Window.Through, &row.Generation)
-}
-
-func scanItem(r scanner) (row dhruva.Item, err error) {
-	var salt []byte
-	err = r.Scan(&row.ID, &row.Kind, &row.Text, document{&row.Attrs}, document{&row.Cites}, &salt, hash{&row.Digest}, boolean{&row.Redacted})
-	if err == nil && len(salt) != len(row.Salt) {
-		return row, fmt.Errorf("salt of %d bytes", len(salt))
-	}
-	copy(row.Salt[:], salt)
-	return row, err
-}
-
-// withItems completes those checkpoints that the scopes cover.
-func (t *tx) withItems(rows []dhruva.Checkpoint, err error) ([]dhruva.Checkpoint, error) {
-	var out []dhruva.Checkpoint
-	for _, row := range rows {
-		if !t.reach.Covers(row.Tenant, row.Space) {
-			continue
-		}
-		if row.Items, err = collect(t, "checkpoint items", scanItem, selectCheckpointItems,
-			string(row.Tenant), string(row.Space), digest(row.Hash)); err != nil {
-			return nil, err
-		}
-		out = append(out, row)
-	}
-	return out, err
+	return row, r.Scan(&row.Tenant, &row.Space, hash{&row.Hash}, &row.ID, hashes{&row.Parents}, &row.Branch,
+		micros{&row.CreatedAt}, &row.Author, &row.Window.Session, &row.Window.Base, &row.Window.Through, &row.Generation, micros{&row.HiddenAt})
 }
 
 func (t *tx) checkpoint(query string, key any) (dhruva.Checkpoint, error) {
@@ -129,7 +108,7 @@ func (t *tx) PutCheckpoint(row dhruva.Checkpoint) error {
 	row = row.Canonical()
 	n, err := t.exec("put checkpoint", insertCheckpoint, string(row.Tenant), string(row.Space), digest(row.Hash), string(row.ID),
 		asJSON(row.Parents), row.Branch, row.CreatedAt.UnixMicro(), row.Author, string(row.Window.Session),
-		row.Window.Base, row.Window.Through, row.Generation)
+		row.Window.Base, row.Window.Through, row.Generation, optional(row.HiddenAt), digest(row.Parent()))
 	if err != nil {
 		return err
 	}
@@ -139,59 +118,45 @@ func (t *tx) PutCheckpoint(row dhruva.Checkpoint) error {
 	return t.putItems(row)
 }
 
-func (t *tx) putItems(row dhruva.Checkpoint) error {
-	for n, i := range row.Items {
-		if err := t.send("put checkpoint item", insertCheckpointItem, string(row.Tenant), string(row.Space), digest(row.Hash), n,
-			string(i.ID), string(i.Kind), i.Text, asJSON(i.Attrs), asJSON(i.Cites), i.Salt[:], digest(i.Digest), flag(i.Redacted)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func scanItemID(r scanner) (id dhruva.ItemID, err error) { return id, r.Scan(&id) }
-
-// RedactItem leaves id, kind and digest.
-func (t *tx) RedactItem(h dhruva.Hash, id dhruva.ItemID) error {
-	if err := t.allow("item", t.reach.Tenant != "", 0); err != nil {
-		return err
-	}
-	space, err := one(t, "checkpoint", scanSpaceID, checkpointSpace, string(t.reach.Tenant), digest(h))
-	if err != nil {
-		return err
-	}
-	if err := t.allow("item", t.reach.Holds(space), 1); err != nil {
-		return err
-	}
-	_, err = one(t, "item", scanItemID, redactCheckpointItem, make([]byte, len(dhruva.Item{}.Salt)), string(t.reach.Tenant), string(space), digest(h), string(id))
-	return err
-}
-
 // newestCheckpoint orders by descending (CreatedAt, Hash).
 func newestCheckpoint(a, b dhruva.Checkpoint) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), byHash(b, a))
 }
 
 func (t *tx) ListCheckpoints(q dhruva.CheckpointQuery) ([]dhruva.Checkpoint, error) {
-	before, at := int64(math.MaxInt64), []byte{}
-	if q.After != "" {
-		h, err := dhruva.ParseHash(q.After)
-		if err != nil {
-			return nil, invalid("checkpoint cursor", err)
-		}
-		row, err := t.Checkpoint(h)
-		if err != nil {
-			return nil, unlessAbsent(err)
-		}
-		before, at = row.CreatedAt.UnixMicro(), digest(h)
+	before, h, ok, err := t.beforeHash(checkpointSpot, q.After)
+	if !ok {
+		return nil, err
 	}
 	return t.withItems(gather(t, q.Space, q.Size(), newestCheckpoint, func(s dhruva.SpaceID) ([]dhruva.Checkpoint, error) {
-		query := recentInSpace
-		if s == "" {
+		query, args := recentInSpace, []any{string(t.reach.Tenant), string(s), q.Branch, string(q.Session), before, digest(h)}
+		switch {
+		case q.Item != "":
+			query, args[1] = recentOfItem, string(q.Item)
+			args = append(args, string(s))
+		case s == "":
 			query = recentInAll
 		}
-		return collect(t, "checkpoints", scanCheckpoint, query, string(t.reach.Tenant), string(s), q.Branch, string(q.Session), before, at, q.Size())
+		return collect(t, "checkpoints", scanCheckpoint, query, append(args, q.Size())...)
 	}))
+}
+
+// HideCheckpoint leaves one that is hidden as it is.
+func (t *tx) HideCheckpoint(h dhruva.Hash, at time.Time) error {
+	if err := dhruva.ValidTime("checkpoint", at); err != nil {
+		return invalid("checkpoint", err)
+	}
+	if err := t.allow("checkpoint", t.reach.Tenant != "", 0); err != nil {
+		return err
+	}
+	space, err := one(t, "checkpoint", scanSpaceID, checkpointSpace, string(t.reach.Tenant), digest(h))
+	if err != nil {
+		return err
+	}
+	if err := t.allow("checkpoint", t.reach.Holds(space), 1); err != nil {
+		return err
+	}
+	return t.send("hide checkpoint", hideCheckpoint, at.UnixMicro(), string(t.reach.Tenant), string(space), digest(h))
 }
 
 func scanBranch(r scanner) (row dhruva.Branch, err error) {
@@ -232,4 +197,15 @@ func (t *tx) swap(row dhruva.Branch, old dhruva.Hash) (int64, error) {
 		return t.exec("put branch", insertBranch, tenant, space, row.Name, head, row.Disposition, at)
 	}
 	return t.exec("put branch", updateBranch, head, row.Disposition, at, tenant, space, row.Name, digest(old))
+}
+
+func (t *tx) DropBranch(s dhruva.SpaceID, name string, old dhruva.Hash) error {
+	if err := t.allow("branch", t.reach.Holds(s), 1); err != nil {
+		return err
+	}
+	n, err := t.exec("drop branch", deleteBranch, string(t.reach.Tenant), string(s), name, digest(old))
+	if err == nil && n == 0 {
+		return conflict("branch")
+	}
+	return err
 }

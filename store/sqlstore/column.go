@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -54,6 +55,26 @@ func digest(h dhruva.Hash) []byte {
 		return []byte{}
 	}
 	return h[:]
+}
+
+// hashes reads a JSON list of hashes.
+type hashes struct{ list *[]dhruva.Hash }
+
+// Scan implements sql.Scanner. Nearly all lists are of one, or empty.
+func (h hashes) Scan(v any) error {
+	*h.list = nil
+	s, _ := v.(string)
+	if s == "null" {
+		return nil
+	}
+	var one dhruva.Hash
+	if len(s) == len(`[""]`)+2*len(one) {
+		if _, err := hex.Decode(one[:], []byte(s[2:len(s)-2])); err == nil {
+			*h.list = []dhruva.Hash{one}
+			return nil
+		}
+	}
+	return document{h.list}.Scan(v)
 }
 
 // flag is the column form of a bool.

@@ -17,11 +17,16 @@ var statement = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE)\b`)
 // little. Everything else reads an index in its order.
 var sorts = map[string]string{
 	"abandonedJobs": "leases that have ended: as many as workers died",
+	"liveClaims":    "those that have not expired",
+	"recentOfItem":  "the checkpoints that carried an item on",
 }
 
 // scans are the statements that may read a whole table.
 var scans = map[string]string{
 	"selectMigrations": "a row for each migration",
+	"ancestry":         "the walk itself",
+	"itemsOfMany":      "the hashes that it is given",
+	"recentOfItem":     "the hashes that have the item",
 }
 
 // plan is how SQLite runs a statement.
@@ -76,6 +81,32 @@ var ways = map[string]string{
 	"expireCalls":       "idempotency_by_expiry (tenant=? AND expires_at<?)",
 	"sessionsInAll":     "(tenant=? AND (updated_at,id)<(?,?))",
 	"recentInAll":       "(tenant=? AND (created_at,hash)<(?,?))",
+
+	"selectSeams":        "turns_seams (tenant=? AND session=? AND seq>? AND seq<?)",
+	"recentInSpace":      "checkpoints_by_time (tenant=? AND space=? AND (created_at,hash)<(?,?))",
+	"listOutlines":       "checkpoints_by_time (tenant=? AND space=? AND (created_at,hash)<(?,?))",
+	"ancestry":           "sqlite_autoindex_checkpoints_1 (tenant=? AND space=? AND hash=?)",
+	"itemsOfMany":        "sqlite_autoindex_checkpoint_items_1 (tenant=? AND space=? AND checkpoint=?)",
+	"recentOfItem":       "(tenant=? AND hash=?)",
+	"notesOfSpace":       "notes_by_time (tenant=? AND space=? AND (created_at,id)>(?,?))",
+	"notesOfCheckpoint":  "notes_by_checkpoint (tenant=? AND space=? AND checkpoint=? AND (created_at,id)>(?,?))",
+	"claimsOfSpace":      "claims_by_time (tenant=? AND space=? AND (claimed_at,id)<(?,?))",
+	"claimsOfStatus":     "claims_by_status (tenant=? AND space=? AND status=? AND (claimed_at,id)<(?,?))",
+	"liveClaims":         "claims_by_expiry (tenant=? AND space=? AND expires_at>?)",
+	"worktreesOfSpace":   "worktrees_by_time (tenant=? AND space=? AND (created_at,id)<(?,?))",
+	"worktreesOfStatus":  "worktrees_by_status (tenant=? AND space=? AND status=? AND (created_at,id)<(?,?))",
+	"documentsOfSpace":   "documents_by_time (tenant=? AND space=? AND (created_at,id)<(?,?))",
+	"documentsOfKind":    "documents_by_kind (tenant=? AND space=? AND kind=? AND (created_at,id)<(?,?))",
+	"documentsOfSession": "documents_by_session (tenant=? AND space=? AND session=? AND (created_at,id)<(?,?))",
+	"movesOfSpace":       "(tenant=? AND space=? AND seq<?)",
+	"movesOfBranch":      "head_moves_by_branch (tenant=? AND space=? AND branch=? AND seq<?)",
+}
+
+// alsoWays are those of statements that search twice.
+var alsoWays = map[string]string{
+	"listOutlines": "checkpoint_items_titles (tenant=? AND space=? AND checkpoint=?)",
+	"ancestry":     "checkpoint_items_titles (tenant=? AND space=? AND checkpoint=?)",
+	"recentOfItem": "checkpoint_items_by_id (tenant=? AND id=?)",
 }
 
 // TestEveryStatementUsesAnIndex: no statement reads a whole table, or all rows
@@ -97,11 +128,13 @@ func TestEveryStatementUsesAnIndex(t *testing.T) {
 				}
 			}
 		}
-		if !strings.Contains(strings.Join(steps, "\n"), ways[name]) {
-			t.Errorf("%s: %q, want %s", name, steps, ways[name])
+		for _, want := range []string{ways[name], alsoWays[name]} {
+			if !strings.Contains(strings.Join(steps, "\n"), want) {
+				t.Errorf("%s: %q, want %s", name, steps, want)
+			}
 		}
 	}
-	if len(all) < 110 {
+	if len(all) < 140 {
 		t.Errorf("only %d statements were planned", len(all))
 	}
 	for _, list := range []map[string]string{scans, sorts, whole} {

@@ -122,6 +122,7 @@ func parsePostgres(at string) (*postgres, error) {
 var planning = map[string]string{
 	"application_name": "dhruva", "plan_cache_mode": "force_generic_plan", "jit": "off",
 	"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off",
+	"enable_hashjoin": "off", "enable_mergejoin": "off", "enable_material": "off", "enable_memoize": "off",
 }
 
 func setDefault(params map[string]string, name, value string) {

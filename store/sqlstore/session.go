@@ -10,7 +10,7 @@ import (
 
 const (
 	sessionColumns = `tenant, id, space, kind, fresh, title, provider, model, branch, seeded, forked_from, forked_session,
-		forked_seq, mount_checkpoint, mount_depth, mount_base, mount_at, last_seq, owner, created_at, updated_at, deleted_at`
+		forked_seq, mount_checkpoint, mount_depth, mount_base, mount_at, last_seq, tip, owner, created_at, updated_at, deleted_at`
 	selectSessions  = "SELECT " + sessionColumns + " FROM sessions WHERE tenant = $1"
 	selectSession   = selectSessions + " AND id = $2"
 	selectHomeOf    = "SELECT space FROM sessions WHERE tenant = $1 AND id = $2"
@@ -18,13 +18,13 @@ const (
 	sessionsInSpace = selectSessions + " AND space = $2" + recentSessions
 	sessionsInAll   = selectSessions + " AND CAST($2 AS TEXT) = ''" + recentSessions
 	upsertSession   = "INSERT INTO sessions (" + sessionColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-		$11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+		$11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 		ON CONFLICT (tenant, id) DO UPDATE SET space = excluded.space, kind = excluded.kind, fresh = excluded.fresh,
 		title = excluded.title, provider = excluded.provider, model = excluded.model, branch = excluded.branch,
 		seeded = excluded.seeded, forked_from = excluded.forked_from, forked_session = excluded.forked_session,
 		forked_seq = excluded.forked_seq, mount_checkpoint = excluded.mount_checkpoint,
 		mount_depth = excluded.mount_depth, mount_base = excluded.mount_base, mount_at = excluded.mount_at,
-		last_seq = excluded.last_seq, owner = excluded.owner, created_at = excluded.created_at,
+		last_seq = excluded.last_seq, tip = excluded.tip, owner = excluded.owner, created_at = excluded.created_at,
 		updated_at = excluded.updated_at, deleted_at = excluded.deleted_at`
 
 	selectChain = "SELECT space, hash, session, seq FROM chains WHERE tenant = $1 AND space = $2 AND hash = $3 ORDER BY seq DESC, session DESC LIMIT 1"
@@ -39,7 +39,7 @@ func scanSession(r scanner) (row dhruva.Session, err error) {
 	var depth, base sql.NullInt64
 	err = r.Scan(&row.Tenant, &row.ID, &row.Space, &row.Kind, boolean{&row.Fresh}, &row.Title, &row.Provider, &row.Model,
 		&row.Branch, hash{&row.Seeded}, hash{&row.ForkedFrom}, &row.ForkedSession, &row.ForkedSeq,
-		hash{&mount.Checkpoint}, &depth, &base, micros{&mount.At}, &row.LastSeq, &row.Owner,
+		hash{&mount.Checkpoint}, &depth, &base, micros{&mount.At}, &row.LastSeq, &row.Tip, &row.Owner,
 		micros{&row.CreatedAt}, micros{&row.UpdatedAt}, micros{&row.DeletedAt})
 	if depth.Valid {
 		mount.Depth, mount.Base = int(depth.Int64), base.Int64
@@ -94,7 +94,7 @@ func (t *tx) PutSession(row dhruva.Session) error {
 	args := []any{string(row.Tenant), string(row.ID), string(row.Space), string(row.Kind), flag(row.Fresh), row.Title,
 		row.Provider, row.Model, row.Branch, digest(row.Seeded), digest(row.ForkedFrom), string(row.ForkedSession), row.ForkedSeq}
 	args = append(args, mountColumns(row.Mount)...)
-	args = append(args, row.LastSeq, string(row.Owner), row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(), optional(row.DeletedAt))
+	args = append(args, row.LastSeq, row.Tip, string(row.Owner), row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(), optional(row.DeletedAt))
 	if err := t.send("put session", upsertSession, args...); err != nil {
 		return err
 	}

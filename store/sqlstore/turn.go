@@ -22,6 +22,9 @@ const (
 	selectTurn   = selectStrays + turnsOf + " AND seq = $3"
 	oldestStrays = selectStrays + oldestFirst
 	newestStrays = selectStrays + newestFirst
+	// The condition is that of an index.
+	selectSeams = "SELECT seq, parent, began_after, role, redacted, space" + turnRange + `
+		AND (parent <> seq - 1 OR began_after < seq - 2 OR redacted = 1 OR role NOT IN ('user', 'assistant')) ORDER BY seq`
 	// A turn behind its session's last one is taken to be new, and not waited for.
 	insertNewTurn = "INSERT INTO turns (" + turnColumns + `, interim, truncated, backfill, redacted, space, tenant, session)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
@@ -166,4 +169,30 @@ func (t *tx) RedactTurn(session dhruva.SessionID, seq int64) error {
 		return err
 	}
 	return t.send("redact turn", redactTurn, string(t.reach.Tenant), string(session), seq)
+}
+
+// seam is one with the space in which its turn was written.
+type seam struct {
+	dhruva.Seam
+	space dhruva.SpaceID
+}
+
+func (t *tx) Seams(session dhruva.SessionID, after, through int64) ([]dhruva.Seam, error) {
+	home, err := t.home(session, "")
+	if err != nil || home != "" && !t.reach.Holds(home) {
+		return nil, err
+	}
+	if through == 0 {
+		through = math.MaxInt64
+	}
+	var row seam
+	rows, err := list(t, "seams", &row, []any{&row.Seq, &row.Parent, &row.BeganAfter, named[dhruva.Role]{&row.Role}, boolean{&row.Redacted},
+		named[dhruva.SpaceID]{&row.space}}, selectSeams, string(t.reach.Tenant), string(session), after, through)
+	var out []dhruva.Seam
+	for _, row := range rows {
+		if home != "" || t.reach.Holds(row.space) {
+			out = append(out, row.Seam)
+		}
+	}
+	return out, err
 }

@@ -12,7 +12,6 @@ import (
 
 // tx is one transaction. It is for one goroutine.
 type tx struct {
-	later
 	reach    dhruva.Reach
 	ctx      context.Context
 	d        *dialect
