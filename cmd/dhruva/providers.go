@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -152,6 +153,17 @@ func (p *providers) find(name string) (memory.Provider, error) {
 	return found, advised{fmt.Errorf("%w: there is no provider %q", dhruva.ErrInvalid, name), codeProvider,
 		"the providers are " + strings.Join(append(providerNames(), echoName, mock.Name), ", ")}
 }
+
+// warnOfBackground says at start when there is no model for background work.
+func (p *providers) warnOfBackground(log *slog.Logger) {
+	if _, err := p.background(); err != nil {
+		log.Warn("no model for background work: drafts, extracts, reviews and titles are refused until there is one",
+			"reason", api.Words(err), "fix", backgroundFix)
+	}
+}
+
+// backgroundFix is what to do without a model for background work.
+const backgroundFix = "set OPENAI_API_KEY, or name a provider and a model under background_intelligence in " + providersFile
 
 // background is memory's way to the model for background work.
 func (p *providers) background() (memory.Provider, error) {

@@ -184,3 +184,95 @@ func TestEchoIsUsedOnlyWhenNamed(t *testing.T) {
 		t.Errorf("echo as the default gives %v, %v", got, err)
 	}
 }
+
+// Mock answers who names it, and is nobody's default: neither of the chat nor of
+// background work.
+func TestMockIsUsedOnlyWhenNamed(t *testing.T) {
+	p, err := newProviders(defaultConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.find("mock"); err != nil || got.Name != "mock" || got.Generator == nil {
+		t.Errorf("mock gives %v, %v", got, err)
+	}
+	var missing interface{ Advice() (code, hint string) }
+	if got, err := p.background(); !errors.Is(err, dhruva.ErrInvalid) || !errors.As(err, &missing) {
+		t.Errorf("without a slot: %v, %v", got, err)
+	}
+	for name, c := range map[string]Config{
+		"chat":       {Chat: ChatConfig{DefaultProvider: "mock"}},
+		"echo":       {Background: BackgroundConfig{Provider: echoName}},
+		"background": {Background: BackgroundConfig{Provider: "background"}},
+	} {
+		if err := c.check(); !errors.Is(err, dhruva.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// S44: the slot for background work is independent of the chat's provider, and is
+// openai with gpt-4o-mini where nothing else is said.
+func TestS44_BackgroundSlot(t *testing.T) {
+	off := false
+	with := func(change func(*Config)) Config {
+		c := defaultConfig(t)
+		for _, name := range []string{"openai", "anthropic"} {
+			pc := c.Providers[name]
+			pc.APIKey, pc.DefaultModel = "sk-secret-of-"+name, name+"-default"
+			c.Providers[name] = pc
+		}
+		c.Chat.DefaultProvider = echoName
+		change(&c)
+		return c
+	}
+	switched := func(c *Config) {
+		pc := c.Providers["openai"]
+		pc.Enabled = &off
+		c.Providers["openai"] = pc
+	}
+	for name, w := range map[string]struct {
+		config          Config
+		provider, model string
+	}{
+		"default":    {with(func(*Config) {}), "openai", "gpt-4o-mini"},
+		"model only": {with(func(c *Config) { c.Background.Model = "m" }), "openai", "m"},
+		"provider":   {with(func(c *Config) { c.Background.Provider = "anthropic" }), "anthropic", "anthropic-default"},
+		"both":       {with(func(c *Config) { c.Background = BackgroundConfig{"anthropic", "m"} }), "anthropic", "m"},
+		"mock":       {with(func(c *Config) { c.Background.Provider = "mock" }), "mock", "mock-1"},
+		"off":        {with(switched), "", ""},
+		"no key":     {with(func(c *Config) { c.Background.Provider = "openrouter" }), "", ""},
+	} {
+		p, err := newProviders(w.config)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got, err := p.background()
+		if w.provider == "" {
+			if !errors.Is(err, dhruva.ErrInvalid) || strings.Contains(err.Error(), "sk-secret") {
+				t.Errorf("%s: %v, %v", name, got, err)
+			}
+			continue
+		}
+		if err != nil || got.Name != w.provider || got.DefaultModel != w.model || got.Generator == nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// §7.17, D21: a provider that is switched off is refused although it has a key, and
+// the name of a section of the configuration is no provider.
+func TestB17_DisabledProviderIsRefused(t *testing.T) {
+	off, c := false, defaultConfig(t)
+	pc := c.Providers["openai"]
+	pc.APIKey, pc.Enabled = "sk-secret-secret", &off
+	c.Providers["openai"] = pc
+	p, err := newProviders(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"openai", "chat", "background", "background_intelligence"} {
+		if got, err := p.find(name); !errors.Is(err, dhruva.ErrInvalid) || strings.Contains(err.Error(), "sk-secret") {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
