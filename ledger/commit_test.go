@@ -327,7 +327,7 @@ func TestParallelCommits(t *testing.T) {
 }
 
 // D2, D6, D15, state-plane 7.12 and 7.13.
-func TestS30Fork(t *testing.T) {
+func TestS30_B12_D2_D6_D15_D32_Fork(t *testing.T) {
 	each(t, func(r *rig) {
 		sp, other := r.space("work"), r.space("other")
 		s := r.session(sp.ID)
@@ -371,7 +371,7 @@ func TestS30Fork(t *testing.T) {
 }
 
 // D16: a fork whose source is gone stays a fork.
-func TestForkOfAMissingSource(t *testing.T) {
+func TestD16_ForkOfAMissingSource(t *testing.T) {
 	r := newRig(t, openers["memory"](t))
 	s := r.session(r.space("work").ID)
 	s.ForkedFrom, s.Branch = dhruva.Hash{7}, "lost"

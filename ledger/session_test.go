@@ -116,8 +116,9 @@ func TestS12NumbersStartAtOne(t *testing.T) {
 	})
 }
 
-// State-plane 7.6, D9: parallel sends leave gap-free numbers and adjacent pairs.
-func TestS12ParallelSends(t *testing.T) {
+// State-plane 7.6, D9: parallel sends leave gap-free numbers and adjacent pairs in
+// one line: none of them is a sibling of another.
+func TestS12_B6_D9_ParallelSends(t *testing.T) {
 	for _, n := range []int{20, 200} {
 		each(t, func(r *rig) {
 			s := r.session(r.space("work").ID)
@@ -140,7 +141,7 @@ func TestS12ParallelSends(t *testing.T) {
 			}
 			for i := 0; i < len(turns); i += 2 {
 				want := strings.Replace(turns[i].Content, "question", "answer", 1)
-				if turns[i].Role != dhruva.RoleUser || turns[i+1].Content != want || turns[i+1].Parent != turns[i].Seq {
+				if turns[i].Role != dhruva.RoleUser || turns[i+1].Content != want || turns[i].Parent != int64(i) || turns[i+1].Parent != turns[i].Seq {
 					r.Fatalf("not a pair: %+v %+v", turns[i], turns[i+1])
 				}
 			}
@@ -149,7 +150,7 @@ func TestS12ParallelSends(t *testing.T) {
 }
 
 // State-plane 7.7: a failed call stores neither turn and changes nothing.
-func TestFailedSendStoresNothing(t *testing.T) {
+func TestB7_FailedSendStoresNothing(t *testing.T) {
 	each(t, func(r *rig) {
 		sp := r.space("work")
 		s := r.session(sp.ID)

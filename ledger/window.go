@@ -209,7 +209,7 @@ func headOf(tx dhruva.Tx, s dhruva.Session) (dhruva.Hash, error) {
 }
 
 // bound sets the window's base: the end of the newest of the checkpoints that
-// was saved from this session. One saved by another session bounds nothing,
+// was saved from this session, and never less than where a fork began. One saved by another session bounds nothing,
 // because this session's turns are not in it.
 func (c *Context) bound() {
 	var foreign []string
@@ -219,7 +219,7 @@ func (c *Context) bound() {
 			break
 		}
 		if at.Window.Session == c.Session.ID {
-			c.Window.Base, c.saved = at.Window.Through, true
+			c.Window.Base, c.saved = max(c.Window.Base, at.Window.Through), true
 			break
 		}
 		foreign = append(foreign, at.Hash.Short())
