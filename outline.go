@@ -26,6 +26,12 @@ func (o Outline) Parent() Hash {
 	return o.Parents[0]
 }
 
+// Outline is what it is of the checkpoint.
+func (c *Checkpoint) Outline() Outline {
+	return Outline{Space: c.Space, ID: c.ID, Hash: c.Hash, Parents: list(c.Parents), Branch: c.Branch, CreatedAt: c.CreatedAt,
+		Author: c.Author, Window: c.Window, HiddenAt: c.HiddenAt, Title: c.Text(KindTitle)}
+}
+
 // OutlineQuery selects the checkpoints of a space, hidden ones too, newest
 // (CreatedAt, then Hash) first.
 type OutlineQuery struct {

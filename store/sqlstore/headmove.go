@@ -9,7 +9,7 @@ import (
 const (
 	headMoveColumns = "tenant, space, branch, seq, from_head, to_head, act, undoes, moved_by, at"
 	selectHeadMoves = "SELECT " + headMoveColumns + " FROM head_moves WHERE tenant = $1 AND space = $2"
-	newestHeadMoves = " AND seq < $4 ORDER BY seq DESC LIMIT $5"
+	newestHeadMoves = " AND seq <= $4 ORDER BY seq DESC LIMIT $5"
 	movesOfSpace    = selectHeadMoves + " AND CAST($3 AS TEXT) = ''" + newestHeadMoves
 	movesOfBranch   = selectHeadMoves + " AND branch = $3" + newestHeadMoves
 	insertHeadMove  = "INSERT INTO head_moves (" + headMoveColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING"
@@ -39,13 +39,13 @@ func (t *tx) HeadMoves(q dhruva.HeadMoveQuery) ([]dhruva.HeadMove, error) {
 	if !t.reach.Holds(q.Space) {
 		return nil, nil
 	}
-	query, before := movesOfSpace, int64(math.MaxInt64)
+	query, last := movesOfSpace, int64(math.MaxInt64)
 	if q.Branch != "" {
 		query = movesOfBranch
 	}
 	if q.Before != 0 {
-		before = q.Before
+		last = max(q.Before, 1) - 1
 	}
-	return collect(t, "head moves", scanHeadMove, query, string(t.reach.Tenant), string(q.Space), q.Branch, before,
+	return collect(t, "head moves", scanHeadMove, query, string(t.reach.Tenant), string(q.Space), q.Branch, last,
 		dhruva.Page{Limit: q.Limit}.Size())
 }

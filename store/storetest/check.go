@@ -19,10 +19,12 @@ const maxFindings = 20
 // For each space:
 //
 //  1. Turns of a session are numbered 1 to LastSeq without gaps; a turn's parent
-//     and BeganAfter come before it; its space is its session's.
-//  2. Checkpoints verify against their hash, their parents are present in the
-//     space, and they are found by id.
-//  3. A branch's head is a checkpoint of the space.
+//     and BeganAfter come before it; its space is its session's. Its tip is one of
+//     them, or 0. Its seams are what its turns say.
+//  2. Checkpoints, hidden ones too, verify against their hash, their parents are
+//     present in the space, and they are found by id. Outlines and walks are what
+//     they say.
+//  3. A branch's head is a checkpoint of the space that is not hidden.
 //  4. A source's references name existing turns and items, and a turn's sources
 //     exist and name it in turn.
 //  5. No source stands at or below the fence or above the generation;
@@ -38,10 +40,15 @@ const maxFindings = 20
 //  10. A cursor lies within the feed: from the tail to the head.
 //  11. A leaf of a receipt attests it as it is: it has ended, and has not changed
 //     since. (One of before there was a log has no leaf.)
+//  12. Head moves are numbered from 1 without gaps; what one takes back is an
+//     earlier one.
+//  13. A note whose text was taken away has none. Where a note or a claim names a
+//     checkpoint that exists, it is of the space. Claims and worktrees are in one
+//     of their states; an open worktree was not closed.
 //
 // For a tenant:
 //
-//  12. The leaves that have a place stand at 1 to the size of the audit head
+//  14. The leaves that have a place stand at 1 to the size of the audit head
 //     without gaps, and no leaf is both placed and pending.
 func Check(ctx context.Context, s dhruva.Store, scopes ...dhruva.Scope) error {
 	return errors.Join(inspect(ctx, s, scopes...).findings...)
@@ -79,6 +86,8 @@ type checker struct {
 	broken []error
 	// buried are the sources whose tombstone is not pending, by generation.
 	buried map[int64]map[dhruva.SourceID]bool
+	// mentions are the checkpoints that notes and claims of the space name.
+	mentions []mention
 }
 
 // found says errors by their kind, so that two stores say the same.
@@ -159,7 +168,7 @@ func pages[T any](c *checker, what string, key func(T) string, list func(dhruva.
 }
 
 func (c *checker) space(scope dhruva.Scope) {
-	c.epoch = dhruva.Epoch{}
+	c.epoch, c.mentions = dhruva.Epoch{}, nil
 	c.view(scope, func() {
 		var err error
 		if c.epoch, err = c.tx.Epoch(scope.Space()); !c.ok(err, "epoch") {
@@ -171,6 +180,11 @@ func (c *checker) space(scope dhruva.Scope) {
 		c.sessions()
 		c.checkpoints()
 		c.branches()
+		c.moves()
+		c.notes()
+		c.claims()
+		c.worktrees()
+		c.documents()
 		c.tombstones()
 		c.sources()
 		c.records()
@@ -181,6 +195,7 @@ func (c *checker) space(scope dhruva.Scope) {
 		c.receipts(scope.Space())
 	})
 	c.feed(c.epoch.Tail, c.epoch.Head)
+	c.strangers(scope)
 }
 
 // generations are those in which there may be something, and one more.
@@ -205,6 +220,10 @@ func (c *checker) sessions() {
 		if int64(len(turns)) != s.LastSeq {
 			c.found("session %s: %d turns, LastSeq %d", s.ID, len(turns), s.LastSeq)
 		}
+		if s.Tip < 0 || s.Tip > s.LastSeq {
+			c.found("session %s: the tip is %d, LastSeq %d", s.ID, s.Tip, s.LastSeq)
+		}
+		c.seams(s, turns)
 		for n, t := range turns {
 			c.turn(s, t, int64(n+1))
 		}
@@ -231,22 +250,29 @@ func (c *checker) turn(s dhruva.Session, t dhruva.Turn, want int64) {
 }
 
 func (c *checker) checkpoints() {
+	shown := map[dhruva.Hash]bool{}
 	for _, row := range pages(c, "checkpoints", hashName, func(p dhruva.Page) ([]dhruva.Checkpoint, error) {
 		return c.tx.ListCheckpoints(dhruva.CheckpointQuery{Space: c.scope.Space(), Page: p})
 	}) {
-		if err := dhruva.VerifyCheckpoint(&row); err != nil {
-			c.found("%s", err.Error())
-		}
-		for _, p := range row.Parents {
-			if _, err := c.tx.Checkpoint(p); err != nil {
-				c.found("checkpoint %s: parent %s: %v", row.Hash.Short(), p.Short(), err)
-			}
-		}
-		if same, err := c.tx.CheckpointByID(row.ID); err != nil || same.Hash != row.Hash {
-			c.broke("checkpoint %s: by id %s: %s, %v", row.Hash.Short(), row.ID, same.Hash.Short(), err)
-		}
-		c.fenced(row)
+		shown[row.Hash] = true
+		c.checkpoint(row)
 	}
+	c.outlines(shown)
+}
+
+func (c *checker) checkpoint(row dhruva.Checkpoint) {
+	if err := dhruva.VerifyCheckpoint(&row); err != nil {
+		c.found("%s", err.Error())
+	}
+	for _, p := range row.Parents {
+		if _, err := c.tx.Checkpoint(p); err != nil {
+			c.found("checkpoint %s: parent %s: %v", row.Hash.Short(), p.Short(), err)
+		}
+	}
+	if same, err := c.tx.CheckpointByID(row.ID); err != nil || same.Hash != row.Hash {
+		c.broke("checkpoint %s: by id %s: %s, %v", row.Hash.Short(), row.ID, same.Hash.Short(), err)
+	}
+	c.fenced(row)
 }
 
 // fenced: a closed generation's checkpoints are stubs.
@@ -267,6 +293,8 @@ func (c *checker) branches() {
 	for _, b := range rows {
 		if head, err := c.tx.Checkpoint(b.Head); err != nil || head.Space != b.Space {
 			c.found("branch %q: head %s: %v", b.Name, b.Head.Short(), err)
+		} else if !head.HiddenAt.IsZero() {
+			c.found("branch %q: head %s is hidden", b.Name, b.Head.Short())
 		}
 	}
 }

@@ -9,6 +9,7 @@ var checkpointCases = []testCase{
 	{"Checkpoint", testCheckpoint},
 	{"RedactItem", testRedactItem},
 	{"Branch", testBranch},
+	{"DropBranch", testDropBranch},
 }
 
 func testCheckpoint(f *fixture) {
@@ -62,6 +63,42 @@ func testBranch(f *fixture) {
 		got, err := tx.Branch("a", "branch")
 		same(f, got, err, next)
 		got, err = tx.Branch("a", "Branch")
+		missing(f, got, err)
+	})
+}
+
+// testDropBranch: only at the head that is expected; then it may be made anew.
+func testDropBranch(f *fixture) {
+	row := fullBranch()
+	drop := func(tx dhruva.Tx) error { return tx.DropBranch("a", "branch", row.Head) }
+	f.write(spaceA, func(tx dhruva.Tx) {
+		f.is(drop(tx), dhruva.ErrConflict) // there is none
+		f.is(tx.DropBranch("a", "branch", dhruva.Hash{}), dhruva.ErrConflict)
+		f.must(tx.SwapBranch(row, dhruva.Hash{}))
+		f.is(tx.DropBranch("a", "branch", digest("stale")), dhruva.ErrConflict)
+		f.is(tx.DropBranch("a", "branch", dhruva.Hash{}), dhruva.ErrConflict)
+		f.is(tx.DropBranch("a", "Branch", row.Head), dhruva.ErrConflict)
+	})
+	f.is(f.Update(f.ctx, []dhruva.Scope{spaceB}, drop), dhruva.ErrDenied)
+	f.is(f.Update(f.ctx, []dhruva.Scope{spaceA}, func(tx dhruva.Tx) error {
+		f.must(drop(tx))
+		rows, err := tx.ListBranches("a")
+		empty(f, rows, err)
+		return errRollback
+	}), errRollback)
+	f.read(spaceA, func(tx dhruva.Tx) {
+		got, err := tx.Branch("a", "branch")
+		same(f, got, err, row)
+	})
+	f.write(spaceA, func(tx dhruva.Tx) {
+		f.must(drop(tx))
+		f.is(drop(tx), dhruva.ErrConflict)
+		f.is(tx.SwapBranch(row, row.Head), dhruva.ErrConflict)
+		f.must(tx.SwapBranch(row, dhruva.Hash{}))
+		f.must(drop(tx))
+	})
+	f.read(tenant, func(tx dhruva.Tx) {
+		got, err := tx.Branch("a", "branch")
 		missing(f, got, err)
 	})
 }

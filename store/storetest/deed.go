@@ -83,6 +83,11 @@ func bindHint(tx dhruva.Tx, p place) error {
 func putTurn(tx dhruva.Tx, p place) error       { return tx.AppendTurn(p.turn()) }
 func putCheckpoint(tx dhruva.Tx, p place) error { return tx.PutCheckpoint(p.checkpoint()) }
 func putBranch(tx dhruva.Tx, p place) error     { return tx.SwapBranch(p.branch(), dhruva.Hash{}) }
+func putHeadMove(tx dhruva.Tx, p place) error   { return tx.AppendHeadMove(p.headMove()) }
+func putNote(tx dhruva.Tx, p place) error       { return tx.PutNote(p.note()) }
+func putClaim(tx dhruva.Tx, p place) error      { return tx.PutClaim(p.claim()) }
+func putWorktree(tx dhruva.Tx, p place) error   { return tx.PutWorktree(p.worktree()) }
+func putDocument(tx dhruva.Tx, p place) error   { return tx.PutDocument(p.document()) }
 func putSource(tx dhruva.Tx, p place) error     { return tx.PutSource(p.source()) }
 func putReference(tx dhruva.Tx, p place) error  { return tx.AddReference(p.reference()) }
 func putTombstone(tx dhruva.Tx, p place) error  { return tx.PutTombstone(p.tombstone()) }
@@ -130,7 +135,18 @@ func deeds() []deed {
 		own("RedactItem", ofSpace, func(tx dhruva.Tx, p place) error {
 			return tx.RedactItem(p.checkpoint().Hash, "i2")
 		}).prepared(putCheckpoint),
-		own("SwapBranch", ofSpace, putBranch), d("PutSource", ofSpace, putSource), own("AddReference", ofSpace, putReference),
+		own("HideCheckpoint", ofSpace, func(tx dhruva.Tx, p place) error {
+			return tx.HideCheckpoint(p.checkpoint().Hash, at(7))
+		}).prepared(putCheckpoint),
+		own("SwapBranch", ofSpace, putBranch),
+		own("DropBranch", ofSpace, func(tx dhruva.Tx, p place) error {
+			return tx.DropBranch(p.space, p.id(), p.branch().Head)
+		}).prepared(putBranch),
+		d("AppendHeadMove", ofSpace, putHeadMove), d("PutNote", ofSpace, putNote),
+		own("RedactNote", ofSpace, func(tx dhruva.Tx, p place) error { return tx.RedactNote(p.space, p.note().ID) }).prepared(putNote),
+		d("PutClaim", ofSpace, putClaim), d("PutWorktree", ofSpace, putWorktree), d("PutDocument", ofSpace, putDocument),
+		own("DropDocument", ofSpace, func(tx dhruva.Tx, p place) error { return tx.DropDocument(p.document().ID) }).prepared(putDocument),
+		d("PutSource", ofSpace, putSource), own("AddReference", ofSpace, putReference),
 		own("DropReference", ofSpace, func(tx dhruva.Tx, p place) error { return tx.DropReference(p.reference()) }).prepared(putReference),
 		own("DropSource", ofSpace, func(tx dhruva.Tx, p place) error {
 			return tx.DropSource(p.space, 2, p.source().ID)
@@ -143,7 +159,7 @@ func deeds() []deed {
 		own("DropReplay", ofSpace, func(tx dhruva.Tx, p place) error { return tx.DropReplay(p.space, p.replay().ID) }).prepared(putReplay),
 		d("PutReceipt", ofSpace, putReceipt), d("PutLeaf", ofSpace, putLeaf), own("PlaceLeaf", ofTenant, placeLeaf).prepared(putLeaf),
 		d("PutAuditHead", ofTenant, putAuditHead), d("PutJob", ofSpace, putJob),
-		own("ClaimJobs", ofAny, func(tx dhruva.Tx, p place) error { _, err := tx.ClaimJobs(p.claim()); return err }).prepared(putJob),
+		own("ClaimJobs", ofAny, func(tx dhruva.Tx, p place) error { _, err := tx.ClaimJobs(p.jobClaim()); return err }).prepared(putJob),
 		d("SwapJob", ofSpace, func(tx dhruva.Tx, p place) error {
 			row := p.job()
 			row.State, row.Fence, row.Owner, row.Error = dhruva.JobDead, row.Fence+3, "", "another"
@@ -178,7 +194,7 @@ func deeds() []deed {
 func fill(tx dhruva.Tx, p place) error {
 	var errs []error
 	for _, put := range []func(dhruva.Tx, place) error{putTenant, putSpace, putEpoch, appendChange, putSession, putChain, bindHint, putTurn,
-		putCheckpoint, putBranch, putSource, putReference, putTombstone, putRecord, putVector, putReplay, putReceipt, putLeaf, placeLeaf,
+		putCheckpoint, putBranch, putHeadMove, putNote, putClaim, putWorktree, putDocument, putSource, putReference, putTombstone, putRecord, putVector, putReplay, putReceipt, putLeaf, placeLeaf,
 		putAuditHead, putJob, putCursor, putCall, putKey, putUser, putGrant, putProvider, putNode, putLease, putInstalled} {
 		errs = append(errs, put(tx, p))
 	}

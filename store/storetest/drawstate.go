@@ -83,6 +83,7 @@ func (d draw) sessionOps() []func() op {
 			s := d.row()
 			row := session(s, d.id(), at(d.n()))
 			row.Title, row.Kind, row.LastSeq, row.ForkedFrom = d.text(), pick(d, "kind", dhruva.SessionChat, dhruva.SessionProxy), d.small(), d.hash()
+			row.Tip = d.small()
 			if d.flag() {
 				row.Mount = &dhruva.Mount{Checkpoint: d.hash(), Depth: d.n(), Base: d.small(), At: at(d.n())}
 			}
@@ -118,6 +119,10 @@ func (d draw) turnOps() []func() op {
 		func() op {
 			row := turn(d.row(), d.id(), d.small())
 			row.Content, row.Interim = d.text(), d.flag()
+			if d.flag() { // one that may be a seam
+				row.Parent, row.BeganAfter, row.Redacted = row.Seq-1-d.small()%2, row.Seq-1-d.small()%3, d.n() == 0
+				row.Role = pick(d, "role", dhruva.RoleUser, dhruva.RoleAssistant, dhruva.RoleTool, dhruva.Role(d.text()))
+			}
 			return write("AppendTurn", dhruva.Tx.AppendTurn, row)
 		},
 		func() op {
@@ -132,6 +137,10 @@ func (d draw) turnOps() []func() op {
 			return ask("ListTurns", dhruva.Tx.ListTurns, dhruva.TurnQuery{Session: dhruva.SessionID(d.id()), After: d.small() - 1, Through: d.small(),
 				Limit: d.n(), Newest: d.flag()})
 		},
+		func() op {
+			id, after, through := dhruva.SessionID(d.id()), d.small()-1, d.small()-1
+			return call("Seams", func(tx dhruva.Tx) ([]dhruva.Seam, error) { return tx.Seams(id, after, through) }, id, after, through)
+		},
 	}
 }
 
@@ -140,8 +149,14 @@ func (d draw) checkpoint() dhruva.Checkpoint {
 	s := d.row()
 	c := dhruva.Checkpoint{Tenant: s.Tenant(), Space: s.Space(), ID: dhruva.CheckpointID(d.id()), Branch: d.text(), CreatedAt: at(d.n()),
 		Window: dhruva.Window{Session: dhruva.SessionID(d.id())}, Generation: d.small()}
+	for range d.n() % 3 {
+		c.Parents = append(c.Parents, d.hash())
+	}
+	if d.n() == 0 {
+		c.HiddenAt = at(d.n())
+	}
 	for n := range d.n() {
-		c.Items = append(c.Items, dhruva.Item{ID: dhruva.ItemID(fmt.Sprint(n % 3)), Kind: dhruva.KindTask, Text: d.text(), Salt: [16]byte{byte(n)},
+		c.Items = append(c.Items, dhruva.Item{ID: dhruva.ItemID(fmt.Sprint(n % 3)), Kind: pick(d, "kind", dhruva.KindTask, dhruva.KindTitle), Text: d.text(), Salt: [16]byte{byte(n)},
 			Attrs: []dhruva.Attr{{Name: "n", Value: d.id()}}[:d.n()%2], Cites: []dhruva.Cite{}})
 	}
 	c.Hash = d.hash() // not its own: a store does not look
@@ -164,7 +179,7 @@ func (d draw) checkpointOps() []func() op {
 		},
 		func() op {
 			q := dhruva.CheckpointQuery{Space: d.space(), Branch: d.filter(d.text()), Session: dhruva.SessionID(d.filter(d.id())),
-				Page: dhruva.Page{After: pick(d, "after", d.hash().String(), "", "bad"), Limit: d.n()}}
+				Item: dhruva.ItemID(d.filter("0", "1", "2", d.text())), Page: dhruva.Page{After: pick(d, "after", d.hash().String(), "", "bad"), Limit: d.n()}}
 			return ask("ListCheckpoints", dhruva.Tx.ListCheckpoints, q)
 		},
 		func() op {

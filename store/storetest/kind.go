@@ -61,7 +61,7 @@ func found[T any](rows []T, err error, is func(T) bool) (T, error) {
 }
 
 // kinds are the kinds of rows.
-func kinds() []kind { return slices.Concat(stateKinds(), memoryKinds(), tenantKinds()) }
+func kinds() []kind { return slices.Concat(stateKinds(), planeKinds(), memoryKinds(), tenantKinds()) }
 
 // stateKinds are tenants, spaces, sessions, turns, checkpoints and branches.
 func stateKinds() []kind {
@@ -90,6 +90,28 @@ func stateKinds() []kind {
 			func(tx dhruva.Tx, r dhruva.Leaf) (dhruva.Leaf, error) { return tx.Leaf(r.ID) }),
 		kindOf("audit head", nil, fullAuditHead, fixed(dhruva.AuditHead{Tenant: "t1"}), dhruva.Tx.PutAuditHead,
 			func(tx dhruva.Tx, r dhruva.AuditHead) (dhruva.AuditHead, error) { return tx.AuditHead() }),
+	}
+}
+
+// planeKinds are what stands around checkpoints.
+func planeKinds() []kind {
+	return []kind{
+		kindOf("head move", dhruva.ErrConflict, fullHeadMove, fixed(dhruva.HeadMove{Tenant: "t1", Space: "a", Branch: "branch", Seq: 3, Act: "a"}),
+			dhruva.Tx.AppendHeadMove, func(tx dhruva.Tx, r dhruva.HeadMove) (dhruva.HeadMove, error) {
+				rows, err := tx.HeadMoves(dhruva.HeadMoveQuery{Space: r.Space, Branch: r.Branch})
+				return found(rows, err, func(o dhruva.HeadMove) bool { return o.Seq == r.Seq })
+			}),
+		kindOf("note", dhruva.ErrConflict, fullNote, fixed(dhruva.Note{Tenant: "t1", Space: "a", ID: "note", Kind: "k"}), dhruva.Tx.PutNote,
+			func(tx dhruva.Tx, r dhruva.Note) (dhruva.Note, error) {
+				rows, err := tx.ListNotes(dhruva.NoteQuery{Space: r.Space})
+				return found(rows, err, func(o dhruva.Note) bool { return o.ID == r.ID })
+			}),
+		kindOf("claim", nil, fullClaim, fixed(dhruva.Claim{Tenant: "t1", Space: "a", ID: "claim", Status: "s"}), dhruva.Tx.PutClaim,
+			func(tx dhruva.Tx, r dhruva.Claim) (dhruva.Claim, error) { return tx.Claim(r.ID) }),
+		kindOf("worktree", nil, fullWorktree, fixed(dhruva.Worktree{Tenant: "t1", Space: "a", ID: "worktree", Status: "s"}), dhruva.Tx.PutWorktree,
+			func(tx dhruva.Tx, r dhruva.Worktree) (dhruva.Worktree, error) { return tx.Worktree(r.ID) }),
+		kindOf("document", nil, fullDocument, fixed(dhruva.Document{Tenant: "t1", Space: "a", ID: "document", Kind: "k"}), dhruva.Tx.PutDocument,
+			func(tx dhruva.Tx, r dhruva.Document) (dhruva.Document, error) { return tx.Document(r.ID) }),
 	}
 }
 

@@ -71,6 +71,29 @@ func looks() []look {
 		})),
 		l("Branch", ofSpace, seeing(func(tx dhruva.Tx, p place) (dhruva.Branch, error) { return tx.Branch(p.space, p.id()) })),
 		l("ListBranches", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.Branch, error) { return tx.ListBranches(p.space) })),
+		l("Seams", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.Seam, error) { return tx.Seams(p.turn().Session, 0, 0) })),
+		l("ListOutlines", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.Outline, error) {
+			return tx.ListOutlines(dhruva.OutlineQuery{Space: p.space, Page: all})
+		})),
+		l("Ancestry", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.Outline, error) { return tx.Ancestry(p.checkpoint().Hash, 9) })),
+		l("HeadMoves", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.HeadMove, error) {
+			return tx.HeadMoves(dhruva.HeadMoveQuery{Space: p.space, Limit: 1000})
+		})),
+		l("ListNotes", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.Note, error) {
+			return tx.ListNotes(dhruva.NoteQuery{Space: p.space, Page: all})
+		})),
+		l("Claim", ofSpace, seeing(func(tx dhruva.Tx, p place) (dhruva.Claim, error) { return tx.Claim(p.claim().ID) })),
+		l("ListClaims", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.Claim, error) {
+			return tx.ListClaims(dhruva.ClaimQuery{Space: p.space, Page: all})
+		})),
+		l("Worktree", ofSpace, seeing(func(tx dhruva.Tx, p place) (dhruva.Worktree, error) { return tx.Worktree(p.worktree().ID) })),
+		l("ListWorktrees", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.Worktree, error) {
+			return tx.ListWorktrees(dhruva.WorktreeQuery{Space: p.space, Page: all})
+		})),
+		l("Document", ofSpace, seeing(func(tx dhruva.Tx, p place) (dhruva.Document, error) { return tx.Document(p.document().ID) })),
+		l("ListDocuments", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.Document, error) {
+			return tx.ListDocuments(dhruva.DocumentQuery{Space: p.space, Page: all})
+		})),
 		l("Source", ofSpace, seeing(func(tx dhruva.Tx, p place) (dhruva.Source, error) { return tx.Source(p.space, 2, p.source().ID) })),
 		l("ListSources", ofSpace, seeing(func(tx dhruva.Tx, p place) ([]dhruva.Source, error) {
 			return tx.ListSources(dhruva.SourceQuery{Space: p.space, Generation: 2, Page: all})

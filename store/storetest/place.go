@@ -38,13 +38,43 @@ func (p place) chain() dhruva.Chain {
 
 func (p place) checkpoint() dhruva.Checkpoint {
 	r := fullCheckpoint()
-	r.Tenant, r.Space, r.ID, r.Author = p.tenant, p.space, dhruva.CheckpointID(p.id()), p.id()
+	r.Tenant, r.Space, r.ID, r.Author, r.HiddenAt = p.tenant, p.space, dhruva.CheckpointID(p.id()), p.id(), time.Time{}
 	return sealed(r)
 }
 
 func (p place) branch() dhruva.Branch {
 	r := fullBranch()
 	r.Space, r.Name = p.space, p.id()
+	return r
+}
+
+func (p place) headMove() dhruva.HeadMove {
+	r := fullHeadMove()
+	r.Tenant, r.Space, r.Seq = p.tenant, p.space, p.n
+	return r
+}
+
+func (p place) note() dhruva.Note {
+	r := fullNote()
+	r.Tenant, r.Space, r.ID, r.Redacted = p.tenant, p.space, dhruva.NoteID(p.id()), false
+	return r
+}
+
+func (p place) claim() dhruva.Claim {
+	r := fullClaim()
+	r.Tenant, r.Space, r.ID = p.tenant, p.space, dhruva.ClaimID(p.id())
+	return r
+}
+
+func (p place) worktree() dhruva.Worktree {
+	r := fullWorktree()
+	r.Tenant, r.Space, r.ID = p.tenant, p.space, dhruva.WorktreeID(p.id())
+	return r
+}
+
+func (p place) document() dhruva.Document {
+	r := fullDocument()
+	r.Tenant, r.Space, r.ID = p.tenant, p.space, dhruva.DocumentID(p.id())
 	return r
 }
 
@@ -107,8 +137,8 @@ func (p place) job() dhruva.Job {
 	return r
 }
 
-// claim is of the one job of this place.
-func (p place) claim() dhruva.JobClaim {
+// jobClaim is of the one job of this place.
+func (p place) jobClaim() dhruva.JobClaim {
 	return dhruva.JobClaim{Kinds: []string{p.id()}, Owner: "claimer", Now: at(9), Until: at(19), Limit: 1}
 }
 

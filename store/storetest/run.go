@@ -25,7 +25,8 @@ func Run(t *testing.T, open func(t *testing.T) dhruva.Store, traits ...Traits) {
 	for _, tr := range traits {
 		own.Serial = own.Serial || tr.Serial
 	}
-	for _, group := range [][]testCase{valueCases, lookupCases, spaceCases, sessionCases, turnCases, checkpointCases, sourceCases, recordCases, replayCases,
+	for _, group := range [][]testCase{valueCases, lookupCases, spaceCases, sessionCases, turnCases, checkpointCases, outlineCases,
+		headMoveCases, noteCases, claimCases, worktreeCases, documentCases, sourceCases, recordCases, replayCases,
 		receiptCases, auditCases, jobCases, cursorCases, callCases, keyCases, userCases, listCases, feedCases, hintCases, scopeCases,
 		updateCases, concurrencyCases, lockCases} {
 		for _, c := range group {

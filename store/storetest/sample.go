@@ -28,7 +28,7 @@ func fullSession() dhruva.Session {
 	return dhruva.Session{Tenant: "t1", Space: "a", ID: "s", Kind: dhruva.SessionProxy, Fresh: true, Title: "title",
 		Provider: "provider", Model: "model", Branch: "branch", Seeded: digest("seeded"), ForkedFrom: digest("forked"),
 		ForkedSession: "other", ForkedSeq: 7, Mount: &dhruva.Mount{Checkpoint: digest("mount"), Depth: 3, Base: 11, At: at(4)},
-		LastSeq: 12, Owner: "owner", CreatedAt: at(1), UpdatedAt: at(2), DeletedAt: at(3)}
+		LastSeq: 12, Tip: 9, Owner: "owner", CreatedAt: at(1), UpdatedAt: at(2), DeletedAt: at(3)}
 }
 
 func fullTurn() dhruva.Turn {
@@ -40,7 +40,7 @@ func fullTurn() dhruva.Turn {
 func fullCheckpoint() dhruva.Checkpoint {
 	c := dhruva.Checkpoint{Tenant: "t1", Space: "a", ID: "checkpoint", Parents: []dhruva.Hash{digest("p1"), digest("p2")},
 		Branch: "branch", CreatedAt: at(1), Author: "author", Window: dhruva.Window{Session: "s", Base: 2, Through: 9},
-		Generation: 4, Items: []dhruva.Item{
+		HiddenAt: at(2), Generation: 4, Items: []dhruva.Item{
 			{ID: "i1", Kind: dhruva.KindTitle, Text: "title"},
 			{ID: "i2", Kind: dhruva.KindTask, Text: "task <&> \u2028", Salt: [16]byte{1, 0, 255},
 				Attrs: []dhruva.Attr{{Name: dhruva.AttrSlug, Value: "slug"}, {Name: dhruva.AttrStatus, Value: "open"}},
@@ -63,6 +63,31 @@ func sealed(c dhruva.Checkpoint) dhruva.Checkpoint {
 
 func fullBranch() dhruva.Branch {
 	return dhruva.Branch{Space: "a", Name: "branch", Head: digest("head"), Disposition: "integrated", UpdatedAt: at(1)}
+}
+
+func fullHeadMove() dhruva.HeadMove {
+	return dhruva.HeadMove{Tenant: "t1", Space: "a", Branch: "branch", Seq: 3, From: digest("from"), To: digest("to"), Act: "undo", Undoes: 2,
+		By: "by", At: at(1)}
+}
+
+func fullNote() dhruva.Note {
+	return dhruva.Note{Tenant: "t1", Space: "a", Checkpoint: digest("c"), ID: "note", Kind: dhruva.NoteMilestone, Author: "author", Text: "text",
+		Redacted: true, CreatedAt: at(1)}
+}
+
+func fullClaim() dhruva.Claim {
+	return dhruva.Claim{Tenant: "t1", Space: "a", ID: "claim", Agent: "agent", Scope: "scope", Intent: "review", Branch: "branch", Base: digest("base"),
+		Session: "s", Task: "task", Worktree: "worktree", Status: dhruva.ClaimDone, ClaimedAt: at(1), ExpiresAt: at(2), UpdatedAt: at(3)}
+}
+
+func fullWorktree() dhruva.Worktree {
+	return dhruva.Worktree{Tenant: "t1", Space: "a", ID: "worktree", Agent: "agent", Branch: "branch", Base: "base", Root: "/root", Path: "/path",
+		Status: dhruva.WorktreeClosed, CreatedAt: at(1), ClosedAt: at(2)}
+}
+
+func fullDocument() dhruva.Document {
+	return dhruva.Document{Tenant: "t1", Space: "a", ID: "document", Kind: "kind", Session: "s", Title: "title", Text: "text", CreatedAt: at(1),
+		UpdatedAt: at(2)}
 }
 
 func fullSource() dhruva.Source {

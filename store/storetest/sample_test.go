@@ -15,6 +15,7 @@ func TestFullRowsAreFull(t *testing.T) {
 		"Epoch.Head": true, "Epoch.Tail": true, // the store's own
 	}
 	for _, row := range []any{fullTenant(), fullSpace(), fullSession(), fullTurn(), fullCheckpoint(), fullBranch(),
+		fullHeadMove(), fullNote(), fullClaim(), fullWorktree(), fullDocument(),
 		fullSource(), fullReference(), fullTombstone(), fullReceipt(), fullKey(), fullRecord(), fullVector(), fullReplay(),
 		fullLeaf(), fullAuditHead(), fullJob(), fullCursor(), fullIdempotency(), fullUser(), fullGrant(), fullProvider(), fullNode(),
 		fullLease(), fullEpoch(), fullChain(), fullChange()} {

@@ -144,7 +144,7 @@ func testTwoTenants(f *fixture) {
 	before := f.all(mine)
 	f.write(other, func(tx dhruva.Tx) {
 		for _, put := range []func(dhruva.Tx, place) error{putSpace, putEpoch, appendChange, putSession, putChain, bindHint, putTurn, putCheckpoint,
-			putBranch, putSource, putReference, putTombstone, putRecord, putVector, putReplay, putReceipt, putLeaf, placeLeaf, putAuditHead,
+			putBranch, putHeadMove, putNote, putClaim, putWorktree, putDocument, putSource, putReference, putTombstone, putRecord, putVector, putReplay, putReceipt, putLeaf, placeLeaf, putAuditHead,
 			putJob, putCursor, putCall, putKey, putUser, putGrant, putProvider, putLease} {
 			f.must(put(tx, theirs))
 		}

@@ -9,6 +9,8 @@ var turnCases = []testCase{
 	{"Turn", testTurn},
 	{"TurnsFollowTheirSession", testTurnsFollow},
 	{"RedactTurn", testRedactTurn},
+	{"Seams", testSeams},
+	{"SeamsFollowTheirSession", testSeamsFollow},
 }
 
 func testTurn(f *fixture) {
@@ -98,4 +100,87 @@ func testRedactTurn(f *fixture) {
 	f.must(f.Update(f.ctx, []dhruva.Scope{spaceB}, redact))
 	row.Space, next.Space, next.Content, next.Redacted = "b", "b", "", true
 	look(spaceB, row, next)
+}
+
+// testSeams: each reason alone, and none.
+func testSeams(f *fixture) {
+	with := func(seq int64, change func(*dhruva.Turn)) dhruva.Turn {
+		row := turn(spaceA, "s", seq)
+		change(&row)
+		return row
+	}
+	rows := []dhruva.Turn{
+		with(1, func(*dhruva.Turn) {}),
+		with(2, func(t *dhruva.Turn) { t.Role = dhruva.RoleAssistant }),
+		with(3, func(t *dhruva.Turn) { t.Parent = 1 }),
+		with(4, func(t *dhruva.Turn) { t.BeganAfter = 2 }), // just in time
+		with(5, func(t *dhruva.Turn) { t.BeganAfter = 2 }),
+		with(6, func(t *dhruva.Turn) { t.Role = dhruva.RoleTool }),
+		with(7, func(t *dhruva.Turn) { t.Role = "" }),
+		with(8, func(t *dhruva.Turn) { t.Role = "User" }),
+		with(9, func(t *dhruva.Turn) { t.Redacted = true }),
+		with(10, func(t *dhruva.Turn) { t.Interim, t.Truncated, t.Backfill, t.Speaker = true, true, true, "x" }),
+		with(11, func(t *dhruva.Turn) { t.Parent = 12 }),
+		with(12, func(t *dhruva.Turn) { t.BeganAfter = -5 }),
+		with(13, func(*dhruva.Turn) {}),
+	}
+	f.write(spaceA, func(tx dhruva.Tx) {
+		f.must(tx.PutSession(session(spaceA, "s", at(1))))
+		for _, row := range rows {
+			f.must(tx.AppendTurn(row))
+		}
+		f.must(tx.AppendTurn(with(14, func(t *dhruva.Turn) { t.Session, t.Parent = "S", 1 })))
+	})
+	look := func(scope dhruva.Scope, after, through int64, want ...int64) {
+		f.Helper()
+		var seams []dhruva.Seam
+		for _, seq := range want {
+			t := rows[seq-1]
+			seams = append(seams, dhruva.Seam{Seq: t.Seq, Parent: t.Parent, BeganAfter: t.BeganAfter, Role: t.Role, Redacted: t.Redacted})
+		}
+		f.read(scope, func(tx dhruva.Tx) {
+			got, err := tx.Seams("s", after, through)
+			same(f, got, err, seams)
+		})
+	}
+	look(spaceA, 0, 0, 3, 5, 6, 7, 8, 9, 11, 12)
+	look(tenant, 3, 9, 5, 6, 7, 8, 9)
+	look(spaceA, -9, 5, 3, 5)
+	look(spaceA, 9, 3)
+	look(spaceA, 0, -1)
+	look(spaceA, 12, 0)
+	look(spaceB, 0, 0)
+	f.write(spaceA, func(tx dhruva.Tx) { f.must(tx.RedactTurn("s", 13)) })
+	rows[12].Redacted = true
+	look(spaceA, 12, 0, 13)
+}
+
+// testSeamsFollow: seams are where their turns are.
+func testSeamsFollow(f *fixture) {
+	odd := func(s dhruva.Scope, seq int64) dhruva.Turn {
+		row := turn(s, "s", seq)
+		row.Role = dhruva.RoleOther
+		return row
+	}
+	f.write(tenant, func(tx dhruva.Tx) { // without a session they are where they were written
+		f.must(tx.AppendTurn(odd(spaceA, 1)))
+		f.must(tx.AppendTurn(odd(spaceB, 2)))
+	})
+	look := func(scope dhruva.Scope, want ...int64) {
+		f.Helper()
+		f.read(scope, func(tx dhruva.Tx) {
+			seams, err := tx.Seams("s", 0, 0)
+			var got []int64
+			for _, s := range seams {
+				got = append(got, s.Seq)
+			}
+			same(f, got, err, want)
+		})
+	}
+	look(spaceA, 1)
+	look(spaceB, 2)
+	look(tenant, 1, 2)
+	f.write(tenant, func(tx dhruva.Tx) { f.must(tx.PutSession(session(spaceB, "s", at(1)))) })
+	look(spaceA)
+	look(spaceB, 1, 2)
 }

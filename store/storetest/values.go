@@ -351,12 +351,22 @@ func testTimes(f *fixture) {
 	}
 }
 
+// badYears are times that no row can hold; badTimes are those, and none.
+func badYears() (out []time.Time) {
+	for _, year := range []int{0, -1, 10000, 300000} {
+		out = append(out, time.Date(year, 5, 5, 0, 0, 0, 0, time.UTC))
+	}
+	return out
+}
+
+func badTimes() []time.Time { return append(badYears(), time.Time{}, time.Time{}.Add(999)) }
+
 func testYears(f *fixture) {
 	for _, k := range kinds() {
 		for _, path := range leaves(k.full(), isTime) {
 			var rows []any
-			for _, year := range []int{0, -1, 10000, 300000} {
-				rows = append(rows, with(k.full(), func(v reflect.Value) { v.Set(reflect.ValueOf(time.Date(year, 5, 5, 0, 0, 0, 0, time.UTC))) }, path))
+			for _, when := range badYears() {
+				rows = append(rows, with(k.full(), func(v reflect.Value) { v.Set(reflect.ValueOf(when)) }, path))
 			}
 			f.refused(k, path, rows...)
 		}

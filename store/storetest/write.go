@@ -10,8 +10,8 @@ import (
 
 // isWriting tells the methods of Tx that write by their names.
 func isWriting(method string) bool {
-	for _, verb := range []string{"Put", "Append", "Swap", "Add", "Drop", "Bind", "Claim", "Place", "Compact", "Redact", "Expire"} {
-		if strings.HasPrefix(method, verb) {
+	for _, verb := range []string{"Put", "Append", "Swap", "Add", "Drop", "Bind", "Claim", "Place", "Compact", "Redact", "Expire", "Hide"} {
+		if strings.HasPrefix(method, verb) && method != verb { // a claim is a row, too
 			return true
 		}
 	}
@@ -55,6 +55,10 @@ func (t *writeTx) AppendChange(a dhruva.SpaceID, b dhruva.Change) (int64, error)
 	return t.Tx.AppendChange(a, b)
 }
 
+func (t *writeTx) AppendHeadMove(a dhruva.HeadMove) error {
+	return t.write(func() error { return t.Tx.AppendHeadMove(a) })
+}
+
 func (t *writeTx) AppendTurn(a dhruva.Turn) error {
 	return t.write(func() error { return t.Tx.AppendTurn(a) })
 }
@@ -74,8 +78,16 @@ func (t *writeTx) CompactChanges(a dhruva.SpaceID, b int64) error {
 	return t.write(func() error { return t.Tx.CompactChanges(a, b) })
 }
 
+func (t *writeTx) DropBranch(a dhruva.SpaceID, b string, c dhruva.Hash) error {
+	return t.write(func() error { return t.Tx.DropBranch(a, b, c) })
+}
+
 func (t *writeTx) DropCursor(a dhruva.SpaceID, b dhruva.NodeID) error {
 	return t.write(func() error { return t.Tx.DropCursor(a, b) })
+}
+
+func (t *writeTx) DropDocument(a dhruva.DocumentID) error {
+	return t.write(func() error { return t.Tx.DropDocument(a) })
 }
 
 func (t *writeTx) DropGrant(a dhruva.SpaceID, b dhruva.PrincipalID) error {
@@ -125,6 +137,10 @@ func (t *writeTx) ExpireIdempotency(a time.Time, b int) (int, error) {
 	return t.Tx.ExpireIdempotency(a, b)
 }
 
+func (t *writeTx) HideCheckpoint(a dhruva.Hash, b time.Time) error {
+	return t.write(func() error { return t.Tx.HideCheckpoint(a, b) })
+}
+
 func (t *writeTx) PlaceLeaf(a dhruva.LeafID, b int64) error {
 	return t.write(func() error { return t.Tx.PlaceLeaf(a, b) })
 }
@@ -141,8 +157,16 @@ func (t *writeTx) PutCheckpoint(a dhruva.Checkpoint) error {
 	return t.write(func() error { return t.Tx.PutCheckpoint(a) })
 }
 
+func (t *writeTx) PutClaim(a dhruva.Claim) error {
+	return t.write(func() error { return t.Tx.PutClaim(a) })
+}
+
 func (t *writeTx) PutCursor(a dhruva.Cursor) error {
 	return t.write(func() error { return t.Tx.PutCursor(a) })
+}
+
+func (t *writeTx) PutDocument(a dhruva.Document) error {
+	return t.write(func() error { return t.Tx.PutDocument(a) })
 }
 
 func (t *writeTx) PutEpoch(a dhruva.Epoch) error {
@@ -175,6 +199,10 @@ func (t *writeTx) PutLease(a dhruva.Lease) error {
 
 func (t *writeTx) PutNode(a dhruva.Node) error {
 	return t.write(func() error { return t.Tx.PutNode(a) })
+}
+
+func (t *writeTx) PutNote(a dhruva.Note) error {
+	return t.write(func() error { return t.Tx.PutNote(a) })
 }
 
 func (t *writeTx) PutProvider(a dhruva.ProviderConfig) error {
@@ -221,8 +249,16 @@ func (t *writeTx) PutVector(a dhruva.Vector) error {
 	return t.write(func() error { return t.Tx.PutVector(a) })
 }
 
+func (t *writeTx) PutWorktree(a dhruva.Worktree) error {
+	return t.write(func() error { return t.Tx.PutWorktree(a) })
+}
+
 func (t *writeTx) RedactItem(a dhruva.Hash, b dhruva.ItemID) error {
 	return t.write(func() error { return t.Tx.RedactItem(a, b) })
+}
+
+func (t *writeTx) RedactNote(a dhruva.SpaceID, b dhruva.NoteID) error {
+	return t.write(func() error { return t.Tx.RedactNote(a, b) })
 }
 
 func (t *writeTx) RedactTurn(a dhruva.SessionID, b int64) error {
