@@ -52,8 +52,8 @@ type Receipt struct {
 	Key       KeyID       `json:"key_id,omitempty"`
 	// Node is the process that acted; "" for one that is not registered.
 	Node NodeID `json:"node,omitempty"`
-	// Kind is the act: proxy, send, recall, remember, or one of administration
-	// (leaf.go).
+	// Kind is the act: proxy, send, recall, remember, draft, extract, review, title,
+	// or one of administration (leaf.go).
 	Kind string `json:"kind"`
 	// Subject is what the act was about, where no other field says it: an id.
 	Subject string `json:"subject,omitempty"`

@@ -1,6 +1,7 @@
 // Package memory is the product's verbs: Prepare and Capture for the provider
-// proxy, Recall, Read and Remember for agents, Preview and Send for people. It
-// holds policy and time (budgets, modes, prompts); what must be right is in
+// proxy, Recall, Read and Remember for agents, Preview and Send for people, and
+// Draft, Extract, Review and Title, which ask a model in the background. It holds
+// policy and time (budgets, modes, prompts); what must be right is in
 // ledger and in recall's gate.
 //
 // Invariants:
@@ -8,19 +9,34 @@
 //  1. Prepare never fails a model call: whatever goes wrong gives an empty Plan
 //     and a receipt that says why. Only a caller's own wish for recall
 //     (Require), a bad request or a missing right is an error.
+//
 //  2. A Plan that injects is returned only after its receipt is durable.
+//
 //  3. Evidence is injected into a human turn that is still last, as quoted data
 //     in one block, whole items only, within the budget; without evidence there
 //     is no block.
+//
 //  4. What a model is given in Send is a function of the session's context
 //     (ledger.Resolve) and of evidence admitted under its visible set; the
 //     result states exactly what was sent.
-//  5. A failed Send stores neither turn.
+//
+//  5. A failed Send stores neither turn. An edit or a regeneration is given what
+//     stood before what it replaces, and becomes its sibling.
+//
 //  6. A recall sees every capture of its space that had begun in this process
 //     before it, as far as its time budget allows.
+//
 //  7. Background work (Run) may end anywhere, and be done by several processes at
 //     once: what it writes, it writes under the number of a claim or a lease, or
 //     after reading again what it decided on. When Run returns nothing of it runs.
+//
+//  8. Draft, Extract and Review keep nothing but their receipt, which is durable
+//     before a model is asked and closed whatever came of it. They and Title ask
+//     the slot for background work or whom the caller names, once, and no other;
+//     what is in no JSON object that was asked for is an error, never a guess.
+//
+//  9. A draft is given the turns of the chat's own window and nothing else; it
+//     cites only those.
 //
 // It stores nothing of its own.
 //
