@@ -233,7 +233,7 @@ func HashCheckpoint(c *Checkpoint) Hash {
 func VerifyCheckpoint(c *Checkpoint) error {
 	for _, i := range c.Items {
 		if i.Redacted {
-			if i.Text != "" || len(i.Attrs) > 0 || i.Salt != [16]byte{} {
+			if i.Text != "" || len(i.Attrs)+len(i.Cites) > 0 || i.Salt != [16]byte{} {
 				return fmt.Errorf("%w: checkpoint %s: redacted item %s still has content", ErrInvalid, c.Hash.Short(), i.ID)
 			}
 			continue

@@ -15,7 +15,7 @@ type HeadMove struct {
 	Seq  int64
 	From Hash // zero when the branch was made
 	To   Hash // zero when the branch was taken away
-	// Act is what was done: commit, merge, revert, fork, undo, delete.
+	// Act is what was done: commit, merge, revert, fork, undo, redo, delete.
 	Act string
 	// Undoes is the number of the move that this one takes back, 0 when it takes
 	// none back.

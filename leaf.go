@@ -17,6 +17,7 @@ const (
 	ActKeyRevoke   = "key_revoke"   // Subject is the key
 	ActSpaceDelete = "space_delete" // the receipt's space
 	ActRelease     = "release"      // Subject is the source that was held
+	ActRemark      = "remark"       // Subject is the note, Checkpoint what it is about
 )
 
 // receiptMagic opens what a receipt's digest is over (docs/format.md).
@@ -44,7 +45,7 @@ func LeafOf(r Receipt) (Leaf, error) {
 		l.Kind = LeafInterrupted
 	case r.State != "final":
 		return l, fmt.Errorf("%w: receipt %s is %s: only what has ended is attested", ErrInvalid, r.ID, r.State)
-	case r.Kind == ActKeyCreate || r.Kind == ActKeyRevoke || r.Kind == ActSpaceDelete || r.Kind == ActRelease:
+	case r.Kind == ActKeyCreate || r.Kind == ActKeyRevoke || r.Kind == ActSpaceDelete || r.Kind == ActRelease || r.Kind == ActRemark:
 		l.Kind = r.Kind
 	}
 	var err error

@@ -56,36 +56,51 @@ func appendStrings(b []byte, parts ...string) []byte {
 }
 
 // SourceText reads a source's text through its first reference that still
-// stands: a turn that is not redacted, or a checkpoint item that is not. The
-// text may differ from other references' in white space only. ErrNotFound
-// when nothing says it any more.
+// stands: a turn that is not redacted, or a checkpoint item that is not; one of a
+// checkpoint that was hidden only when there is no other. The text may differ from
+// other references' in white space only. ErrNotFound when nothing says it any more.
 func SourceText(tx Tx, s Source) (string, Reference, error) {
 	refs, err := tx.References(s.Space, s.Generation, s.ID)
 	if err != nil {
 		return "", Reference{}, err
 	}
+	var hidden Reference
+	var said string
 	for _, r := range refs {
-		if text, ok := ReferenceText(tx, r); ok {
+		text, shown, ok := referenceText(tx, r)
+		if ok && shown {
 			return text, r, nil
 		}
+		if ok && hidden == (Reference{}) {
+			said, hidden = text, r
+		}
+	}
+	if hidden != (Reference{}) {
+		return said, hidden, nil
 	}
 	return "", Reference{}, fmt.Errorf("%w: no text of source %s stands", ErrNotFound, s.ID)
 }
 
 // ReferenceText reads the text at one reference; false when it is gone.
 func ReferenceText(tx Tx, r Reference) (string, bool) {
+	text, _, ok := referenceText(tx, r)
+	return text, ok
+}
+
+// referenceText also tells whether the checkpoint of a reference is shown.
+func referenceText(tx Tx, r Reference) (text string, shown, ok bool) {
 	if r.Session != "" {
 		t, err := tx.Turn(r.Session, r.Seq)
-		return t.Content, err == nil && !t.Redacted
+		return t.Content, true, err == nil && !t.Redacted
 	}
 	c, err := tx.Checkpoint(r.Checkpoint)
 	if err != nil {
-		return "", false
+		return "", false, false
 	}
 	for _, i := range c.Items {
 		if i.ID == r.Item && !i.Redacted {
-			return i.Text, true
+			return i.Text, c.HiddenAt.IsZero(), true
 		}
 	}
-	return "", false
+	return "", false, false
 }

@@ -38,7 +38,7 @@ func checkpointIn(tx dhruva.Tx, p dhruva.Principal, space dhruva.SpaceID, ref st
 	}
 	var seen []dhruva.Checkpoint
 	for _, c := range rows {
-		if space != "" && c.Space != space {
+		if space != "" && c.Space != space || !c.HiddenAt.IsZero() {
 			continue
 		}
 		_, err := liveSpace(tx, p, c.Space)
@@ -184,88 +184,4 @@ func (l *Ledger) Ancestors(ctx context.Context, ref string, n int) (out []dhruva
 		return err
 	})
 	return out, wrap("ancestors", err)
-}
-
-// VerifyReport is the outcome of Verify.
-type VerifyReport struct {
-	// Checked counts checkpoints.
-	Checked int
-	// Failures are in words; none means that every digest, hash, parent and
-	// branch head of the space stands.
-	Failures []string
-}
-
-// Verify recomputes every checkpoint of a space and follows its parents and
-// branch heads. Needs state:read.
-func (l *Ledger) Verify(ctx context.Context, space dhruva.SpaceID) (rep VerifyReport, err error) {
-	p, err := principal(ctx, dhruva.StateRead)
-	if err != nil {
-		return rep, wrap("verify", err)
-	}
-	err = l.view(ctx, p, func(tx dhruva.Tx) error {
-		rep = VerifyReport{}
-		if _, err := liveSpace(tx, p, space); err != nil {
-			return err
-		}
-		return firstOf(rep.checkpoints(tx, space), rep.heads(tx, space))
-	})
-	return rep, wrap("verify", err)
-}
-
-func (r *VerifyReport) fail(format string, args ...any) {
-	r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
-}
-
-func (r *VerifyReport) checkpoints(tx dhruva.Tx, space dhruva.SpaceID) error {
-	q := dhruva.CheckpointQuery{Space: space, Page: dhruva.Page{Limit: 1000}}
-	for {
-		rows, next, err := listCheckpoints(tx, q)
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			if err := r.checkpoint(tx, &rows[i]); err != nil {
-				return err
-			}
-		}
-		if next == "" {
-			return nil
-		}
-		q.After = next
-	}
-}
-
-func (r *VerifyReport) checkpoint(tx dhruva.Tx, c *dhruva.Checkpoint) error {
-	r.Checked++
-	if err := dhruva.VerifyCheckpoint(c); err != nil {
-		r.fail("%v", err)
-	}
-	for _, parent := range c.Parents {
-		up, err := tx.Checkpoint(parent)
-		switch {
-		case errors.Is(err, dhruva.ErrNotFound):
-			r.fail("checkpoint %s: parent %s is missing", c.Hash.Short(), parent.Short())
-		case err != nil:
-			return err
-		case up.Space != c.Space:
-			r.fail("checkpoint %s: parent %s is of another space", c.Hash.Short(), parent.Short())
-		}
-	}
-	return nil
-}
-
-func (r *VerifyReport) heads(tx dhruva.Tx, space dhruva.SpaceID) error {
-	branches, err := tx.ListBranches(space)
-	if err != nil {
-		return err
-	}
-	for _, b := range branches {
-		c, err := tx.Checkpoint(b.Head)
-		if errors.Is(err, dhruva.ErrNotFound) || err == nil && c.Space != space {
-			r.fail("branch %s: head %s is missing", b.Name, b.Head.Short())
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -163,14 +163,22 @@ func (l *Ledger) save(tx dhruva.Tx, p dhruva.Principal, in CommitInput, d draft)
 		c.Items[i].Digest = dhruva.DigestItem(c.Items[i])
 	}
 	c.Hash = dhruva.HashCheckpoint(&c)
-	if err := firstOf(tx.PutCheckpoint(c), tx.SwapBranch(at.moved(c), at.head)); err != nil {
-		return c, err
-	}
-	_, err = tx.AppendChange(c.Space, dhruva.Change{Kind: dhruva.ChangeCheckpoint, Ref: c.Hash.String(), At: c.CreatedAt})
-	if err != nil {
+	if err := l.putOnBranch(tx, p, c, at, MovedByCommit); err != nil {
 		return c, err
 	}
 	return c, l.commitSources(tx, p, in, &c)
+}
+
+// putOnBranch stores a checkpoint and moves its branch to it.
+func (l *Ledger) putOnBranch(tx dhruva.Tx, p dhruva.Principal, c dhruva.Checkpoint, at placed, act string) error {
+	if err := tx.PutCheckpoint(c); err != nil {
+		return err
+	}
+	if _, err := moveHead(tx, headMoving{p.Tenant, p.ID, act, 0, c.CreatedAt}, at.moved(c), at.head); err != nil {
+		return err
+	}
+	_, err := tx.AppendChange(c.Space, dhruva.Change{Kind: dhruva.ChangeCheckpoint, Ref: c.Hash.String(), At: c.CreatedAt})
+	return err
 }
 
 // commitSources makes the sources of a checkpoint: all items but the title.
@@ -210,10 +218,7 @@ type placed struct {
 // moved is the branch after the save.
 func (at placed) moved(c dhruva.Checkpoint) dhruva.Branch {
 	b := at.row
-	b.Space, b.Name, b.Head, b.UpdatedAt = c.Space, at.branch, c.Hash, c.CreatedAt
-	if b.Disposition == "" {
-		b.Disposition = active
-	}
+	b.Space, b.Name, b.Head = c.Space, at.branch, c.Hash
 	return b
 }
 
@@ -243,6 +248,9 @@ func place(tx dhruva.Tx, p dhruva.Principal, in CommitInput, space dhruva.SpaceI
 		return at, err
 	}
 	parent, err := tx.Checkpoint(at.parents[0])
+	if err == nil && !parent.HiddenAt.IsZero() {
+		err = dhruva.ErrNotFound
+	}
 	at.parent = &parent
 	return at, notFound(err, "checkpoint", at.parents[0].String())
 }

@@ -489,24 +489,32 @@ func (e *Eraser) savedFrom(id dhruva.SessionID) ([]dhruva.Checkpoint, error) {
 	return all, err
 }
 
-// eachCheckpoint walks a list, newest first, until fn says no.
+// eachCheckpoint walks the checkpoints of a space, newest first, until fn says no:
+// all of them, or those whose window is of a session. Hidden ones are among them:
+// an erasure spares nothing because it was deleted before.
 func eachCheckpoint(tx dhruva.Tx, q dhruva.CheckpointQuery, fn func(dhruva.Checkpoint) (bool, error)) error {
-	for q.Limit = 100; ; {
-		rows, err := tx.ListCheckpoints(q)
+	err := eachOutline(tx, dhruva.OutlineQuery{Space: q.Space}, func(o dhruva.Outline) error {
+		if q.Session != "" && o.Window.Session != q.Session {
+			return nil
+		}
+		c, err := tx.Checkpoint(o.Hash)
 		if err != nil {
 			return err
 		}
-		for _, c := range rows {
-			if more, err := fn(c); err != nil || !more {
-				return err
-			}
+		on, err := fn(c)
+		if err == nil && !on {
+			err = errEnough
 		}
-		if len(rows) < q.Limit {
-			return nil
-		}
-		q.After = rows[len(rows)-1].Hash.String()
+		return err
+	})
+	if errors.Is(err, errEnough) {
+		return nil
 	}
+	return err
 }
+
+// errEnough ends a walk; nobody is told.
+var errEnough = errors.New("enough")
 
 // stub makes a stub of an item and of the copies that later checkpoints keep of
 // it. Its own row goes last: while it stands, the copies are looked for again.

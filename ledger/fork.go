@@ -115,8 +115,9 @@ func branchOff(tx dhruva.Tx, s *dhruva.Session, name string) (err error) {
 	if s.Branch, err = forkBranch(tx, s.Space, name, s.CreatedAt); err != nil {
 		return err
 	}
-	b := dhruva.Branch{Space: s.Space, Name: s.Branch, Head: s.ForkedFrom, Disposition: active, UpdatedAt: s.CreatedAt}
-	return tx.SwapBranch(b, dhruva.Hash{})
+	b := dhruva.Branch{Space: s.Space, Name: s.Branch, Head: s.ForkedFrom}
+	_, err = moveHead(tx, headMoving{s.Tenant, s.Owner, MovedByFork, 0, s.CreatedAt}, b, dhruva.Hash{})
+	return err
 }
 
 func forkBranch(tx dhruva.Tx, space dhruva.SpaceID, name string, now time.Time) (string, error) {

@@ -53,8 +53,8 @@ func releasable(tx dhruva.Tx, src dhruva.Source) error {
 	if gone, err := tombstoned(tx, src.Space, src.Generation, src.ID); err != nil || gone {
 		return firstOf(err, missing("source", string(src.ID)))
 	}
-	if src.HeldFor == heldHidden {
-		return fmt.Errorf("%w: the source is held because %s, not because of its text; it comes back when the text is said again", dhruva.ErrConflict, heldHidden)
+	if withdrawn(src) {
+		return fmt.Errorf("%w: the source is held because %s, not because of its text; it comes back when the text is said again", dhruva.ErrConflict, src.HeldFor)
 	}
 	ok, err := standing(tx, src)
 	if err == nil && !ok {

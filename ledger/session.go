@@ -172,21 +172,7 @@ func (l *Ledger) DeleteSession(ctx context.Context, id dhruva.SessionID) error {
 	if err != nil {
 		return wrap("delete session", err)
 	}
-	now := l.now()
-	for after := int64(0); ; after += chunk {
-		s, err := l.editSession(ctx, p, id, func(tx dhruva.Tx, s *dhruva.Session) error {
-			if s.LastSeq <= after+chunk {
-				s.DeletedAt = now
-			} else {
-				more(tx)
-			}
-			touch(s, now)
-			return withdraw(tx, *s, after, min(after+chunk, s.LastSeq), now)
-		})
-		if err != nil || !s.DeletedAt.IsZero() {
-			return wrap("delete session", err)
-		}
-	}
+	return wrap("delete session", l.endSession(ctx, p, id, nil))
 }
 
 // withdraw holds the sources of a range of a session's turns that no other live
@@ -232,10 +218,12 @@ func withdrawSource(tx dhruva.Tx, s dhruva.Session, generation int64, id dhruva.
 }
 
 // stands reports whether a reference is to something that may still be read in
-// its space: a checkpoint, or a session that is neither hidden nor moved away.
+// its space: a checkpoint that is not hidden, or a session that is neither hidden
+// nor moved away.
 func stands(tx dhruva.Tx, r dhruva.Reference) (bool, error) {
 	if r.Session == "" {
-		return true, nil
+		at, err := shownOutline(tx, r.Space, r.Checkpoint)
+		return at != nil, err
 	}
 	s, err := tx.Session(r.Session)
 	if err != nil {

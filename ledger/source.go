@@ -9,9 +9,17 @@ import (
 	"github.com/dhruva-memory/dhruva"
 )
 
-// heldHidden is the one reason in Source.HeldFor that the ledger itself takes
-// back, when the text is said again somewhere else.
-const heldHidden = "its session was deleted"
+// The reasons in Source.HeldFor that the ledger itself takes back, when the text
+// is said again somewhere else.
+const (
+	heldHidden  = "its session was deleted"
+	heldUnsaved = "its checkpoint was deleted"
+)
+
+// withdrawn: it is held because of where it was said, not because of its text.
+func withdrawn(src dhruva.Source) bool {
+	return src.HeldFor == heldHidden || src.HeldFor == heldUnsaved
+}
 
 // said is a text at one place, from which a source is made.
 type said struct {
@@ -80,7 +88,7 @@ func (l *Ledger) restate(src *dhruva.Source, in said) {
 		}
 		dhruva.SignSource(l.Keys, src)
 	}
-	if src.State == dhruva.SourceHeld && src.HeldFor == heldHidden {
+	if src.State == dhruva.SourceHeld && withdrawn(*src) {
 		judge(src, said{text: in.text, class: src.Class})
 	}
 }
