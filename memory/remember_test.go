@@ -18,6 +18,7 @@ import (
 func TestMemoryOverAnotherLedger(t *testing.T) {
 	r := newRig(t)
 	r.m.Log = slog.New(slog.DiscardHandler)
+	r.background()
 	over := r.m.Over(r.m.Ledger).Over(&ledger.Ledger{Store: r.store})
 	for i := range reflect.TypeFor[memory.Memory]().NumField() {
 		f := reflect.TypeFor[memory.Memory]().Field(i)
