@@ -31,10 +31,46 @@ func good(tx dhruva.Tx) error {
 		tx.AppendTurn(dhruva.Turn{Tenant: "t", Space: "s", Session: "a", Seq: 2, Parent: 1, BeganAfter: 1}),
 		tx.PutCheckpoint(c), tx.PutCheckpoint(d),
 		tx.SwapBranch(dhruva.Branch{Space: "s", Name: "main", Head: d.Hash}, dhruva.Hash{}),
+		goodPlane(tx, c.Hash),
 		tx.PutSource(dhruva.Source{Tenant: "t", Space: "s", Generation: 1, ID: "x", State: dhruva.SourceReady}),
 		tx.AddReference(dhruva.Reference{Space: "s", Generation: 1, Source: "x", Session: "a", Seq: 1}),
 		tx.AddReference(dhruva.Reference{Space: "s", Generation: 1, Source: "x", Checkpoint: c.Hash, Item: "i"}),
 		goodWork(tx))
+}
+
+// goodPlane is what stands around checkpoints: one more that is hidden, and in
+// another space one more.
+func goodPlane(tx dhruva.Tx, of dhruva.Hash) error {
+	hidden := sealed(dhruva.Checkpoint{ID: "h", Author: "me", Parents: []dhruva.Hash{of}})
+	foreign := dhruva.Checkpoint{Tenant: "t", Space: "other", ID: "foreign"}
+	foreign.Hash = dhruva.HashCheckpoint(&foreign)
+	return errors.Join(tx.PutCheckpoint(hidden), tx.HideCheckpoint(hidden.Hash, now), tx.PutCheckpoint(foreign),
+		tx.AppendHeadMove(headMove(1, 0)), tx.AppendHeadMove(headMove(2, 1)),
+		tx.PutNote(note("n", of)), tx.PutNote(note("of nothing", dhruva.Hash{})), tx.PutNote(note("of what is not there", dhruva.Hash{9})),
+		tx.PutClaim(claim("l", hidden.Hash)), tx.PutWorktree(worktree("w")),
+		tx.PutDocument(dhruva.Document{Tenant: "t", Space: "s", ID: "d", Kind: "k"}))
+}
+
+func headMove(seq, undoes int64) dhruva.HeadMove {
+	return dhruva.HeadMove{Tenant: "t", Space: "s", Branch: "main", Seq: seq, Act: "commit", Undoes: undoes}
+}
+
+func note(id string, of dhruva.Hash) dhruva.Note {
+	return dhruva.Note{Tenant: "t", Space: "s", ID: dhruva.NoteID(id), Kind: "note", Checkpoint: of, Text: "text"}
+}
+
+func claim(id string, base dhruva.Hash) dhruva.Claim {
+	return dhruva.Claim{Tenant: "t", Space: "s", ID: dhruva.ClaimID(id), Status: dhruva.ClaimActive, Base: base}
+}
+
+func worktree(id string) dhruva.Worktree {
+	return dhruva.Worktree{Tenant: "t", Space: "s", ID: dhruva.WorktreeID(id), Status: dhruva.WorktreeOpen}
+}
+
+// foreign is the checkpoint of the other space.
+func foreign(tx dhruva.Tx) dhruva.Hash {
+	c, _ := tx.CheckpointByID("foreign")
+	return c.Hash
 }
 
 // goodWork is what is derived from the source, and background work.
@@ -123,6 +159,43 @@ func TestCheckFinds(t *testing.T) {
 		}},
 		"head missing": {`branch "x"`, func(tx dhruva.Tx) error {
 			return tx.SwapBranch(dhruva.Branch{Space: "s", Name: "x", Head: dhruva.Hash{1}}, dhruva.Hash{})
+		}},
+		"head hidden": {`branch "x": head `, func(tx dhruva.Tx) error {
+			c, _ := tx.CheckpointByID("h")
+			return tx.SwapBranch(dhruva.Branch{Space: "s", Name: "x", Head: c.Hash}, dhruva.Hash{})
+		}},
+		"hidden and forged": {"does not match its hash", func(tx dhruva.Tx) error {
+			return errors.Join(tx.PutCheckpoint(forged), tx.HideCheckpoint(forged.Hash, now))
+		}},
+		"tip": {"the tip is 3, LastSeq 1", func(tx dhruva.Tx) error {
+			s := session(1)
+			s.Tip = 3
+			return errors.Join(tx.PutSession(s), tx.AppendTurn(turn(1, 0, 0)))
+		}},
+		"a move is missing":         {"head move 2 is followed by 4", func(tx dhruva.Tx) error { return tx.AppendHeadMove(headMove(4, 0)) }},
+		"a move takes itself back":  {"head move 3 takes back 3", func(tx dhruva.Tx) error { return tx.AppendHeadMove(headMove(3, 3)) }},
+		"a move takes nothing back": {"head move 3 takes back -1", func(tx dhruva.Tx) error { return tx.AppendHeadMove(headMove(3, -1)) }},
+		"text that was taken away": {"note x: its text was taken away", func(tx dhruva.Tx) error {
+			n := note("x", dhruva.Hash{})
+			n.Redacted = true
+			return tx.PutNote(n)
+		}},
+		"note of another space":  {"note x of space s names checkpoint ", func(tx dhruva.Tx) error { return tx.PutNote(note("x", foreign(tx))) }},
+		"claim of another space": {"claim x of space s names checkpoint ", func(tx dhruva.Tx) error { return tx.PutClaim(claim("x", foreign(tx))) }},
+		"claim in no state": {`claim x: status "x"`, func(tx dhruva.Tx) error {
+			c := claim("x", dhruva.Hash{})
+			c.Status = "x"
+			return tx.PutClaim(c)
+		}},
+		"worktree in no state": {`worktree x: status "x"`, func(tx dhruva.Tx) error {
+			w := worktree("x")
+			w.Status = "x"
+			return tx.PutWorktree(w)
+		}},
+		"worktree open and closed": {"worktree x: open, and closed at", func(tx dhruva.Tx) error {
+			w := worktree("x")
+			w.ClosedAt = now
+			return tx.PutWorktree(w)
 		}},
 		"turn missing": {"refers to session a, turn 9", func(tx dhruva.Tx) error {
 			return tx.AddReference(dhruva.Reference{Space: "s", Generation: 1, Source: "x", Session: "a", Seq: 9})
@@ -243,7 +316,50 @@ type (
 	forgetful  struct{ dhruva.Tx } // of an entry of the conversation ledger, by its key
 	absentJobs struct{ dhruva.Tx }
 	twoPlaces  struct{ dhruva.Tx }
+	seamless   struct{ dhruva.Tx }
+	untitled   struct{ dhruva.Tx }
+	showsAll   struct{ dhruva.Tx }
+	showsLess  struct{ dhruva.Tx }
+	walksOne   struct{ dhruva.Tx }
+	unbranched struct{ dhruva.Tx }
+	unnoted    struct{ dhruva.Tx }
 )
+
+func (t seamless) Seams(dhruva.SessionID, int64, int64) ([]dhruva.Seam, error) { return nil, nil }
+func (t untitled) ListOutlines(q dhruva.OutlineQuery) ([]dhruva.Outline, error) {
+	rows, err := t.Tx.ListOutlines(q)
+	for n := range rows {
+		rows[n].Title = ""
+	}
+	return rows, err
+}
+func (t showsAll) ListCheckpoints(q dhruva.CheckpointQuery) (out []dhruva.Checkpoint, err error) {
+	rows, err := t.Tx.ListOutlines(dhruva.OutlineQuery{Space: q.Space, Page: q.Page})
+	for _, o := range rows {
+		c, _ := t.Tx.Checkpoint(o.Hash)
+		out = append(out, c)
+	}
+	return out, err
+}
+func (t showsLess) ListCheckpoints(q dhruva.CheckpointQuery) ([]dhruva.Checkpoint, error) {
+	q.Branch = "none"
+	return t.Tx.ListCheckpoints(q)
+}
+func (t walksOne) Ancestry(h dhruva.Hash, limit int) ([]dhruva.Outline, error) {
+	return t.Tx.Ancestry(h, min(limit, 1))
+}
+func (t unbranched) HeadMoves(q dhruva.HeadMoveQuery) ([]dhruva.HeadMove, error) {
+	if q.Branch != "" {
+		return nil, nil
+	}
+	return t.Tx.HeadMoves(q)
+}
+func (t unnoted) ListNotes(q dhruva.NoteQuery) ([]dhruva.Note, error) {
+	if !q.Checkpoint.IsZero() {
+		return nil, nil
+	}
+	return t.Tx.ListNotes(q)
+}
 
 func (t miscounts) CountSources(s dhruva.SpaceID, g int64) (int, error) {
 	n, err := t.Tx.CountSources(s, g)
@@ -281,6 +397,13 @@ func TestCheckFindsALie(t *testing.T) {
 		"replay p: by its key":               func(tx dhruva.Tx) dhruva.Tx { return forgetful{tx} },
 		"job leased: listed as":              func(tx dhruva.Tx) dhruva.Tx { return absentJobs{tx} },
 		"leaf l2 is pending and has place 1": func(tx dhruva.Tx) dhruva.Tx { return twoPlaces{tx} },
+		"session a: seams []":                func(tx dhruva.Tx) dhruva.Tx { return seamless{tx} },
+		"its outline is ":                    func(tx dhruva.Tx) dhruva.Tx { return untitled{tx} },
+		"UTC, listed true":                   func(tx dhruva.Tx) dhruva.Tx { return showsAll{tx} },
+		"UTC, listed false":                  func(tx dhruva.Tx) dhruva.Tx { return showsLess{tx} },
+		"the walk from it is ":               func(tx dhruva.Tx) dhruva.Tx { return walksOne{tx} },
+		`branch "main": 2 head moves, 0 by`:  func(tx dhruva.Tx) dhruva.Tx { return unbranched{tx} },
+		"note n: by its checkpoint ":         func(tx dhruva.Tx) dhruva.Tx { return unnoted{tx} },
 	} {
 		s := memstore.New()
 		if err := s.Update(ctx, []dhruva.Scope{whole}, good); err != nil {

@@ -41,7 +41,7 @@ func (d draw) groups() [][]func() op {
 	sessions := d.sessionOps()
 	return [][]func() op{
 		d.tenantOps(), d.feedOps(), sessions, slices.Concat(d.turnOps(), sessions[:1]), slices.Concat(d.checkpointOps(), d.lineageOps()),
-		d.headMoveOps(), d.noteOps(), d.claimOps(), d.worktreeOps(), d.documentOps(), d.sourceOps(), d.recordOps(),
+		d.branchOps(), d.headMoveOps(), d.noteOps(), d.claimOps(), d.worktreeOps(), d.documentOps(), d.sourceOps(), d.recordOps(),
 		d.replayOps(), d.receiptOps(), d.auditOps(), d.jobOps(), d.callOps(), d.keyOps(), d.userOps(), d.grantOps(),
 	}
 }

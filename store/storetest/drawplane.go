@@ -29,6 +29,20 @@ func (d draw) lineageOps() []func() op {
 			h, limit := d.hash(), d.n()*3-1
 			return call("Ancestry", func(tx dhruva.Tx) ([]dhruva.Outline, error) { return tx.Ancestry(h, limit) }, h, limit)
 		},
+	}
+}
+
+func (d draw) branchOps() []func() op {
+	return []func() op{
+		func() op {
+			row, old := dhruva.Branch{Space: d.space(), Name: d.id(), Head: d.hash(), Disposition: d.text(), UpdatedAt: at(d.n())}, d.hash()
+			return put("SwapBranch", func(tx dhruva.Tx) error { return tx.SwapBranch(row, old) }, row, old)
+		},
+		func() op {
+			id, name := d.space(), d.id()
+			return call("Branch", func(tx dhruva.Tx) (dhruva.Branch, error) { return tx.Branch(id, name) }, id, name)
+		},
+		func() op { return ask("ListBranches", dhruva.Tx.ListBranches, d.space()) },
 		func() op { // mostly of the head that is there
 			id, name, old, like := d.space(), pick(d, "branch", d.id(), d.id(), d.text()), d.hash(), d.n() > 0
 			return put("DropBranch", func(tx dhruva.Tx) error {

@@ -182,15 +182,6 @@ func (d draw) checkpointOps() []func() op {
 				Item: dhruva.ItemID(d.filter("0", "1", "2", d.text())), Page: dhruva.Page{After: pick(d, "after", d.hash().String(), "", "bad"), Limit: d.n()}}
 			return ask("ListCheckpoints", dhruva.Tx.ListCheckpoints, q)
 		},
-		func() op {
-			row, old := dhruva.Branch{Space: d.space(), Name: d.id(), Head: d.hash(), Disposition: d.text(), UpdatedAt: at(d.n())}, d.hash()
-			return put("SwapBranch", func(tx dhruva.Tx) error { return tx.SwapBranch(row, old) }, row, old)
-		},
-		func() op {
-			id, name := d.space(), d.id()
-			return call("Branch", func(tx dhruva.Tx) (dhruva.Branch, error) { return tx.Branch(id, name) }, id, name)
-		},
-		func() op { return ask("ListBranches", dhruva.Tx.ListBranches, d.space()) },
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -83,7 +84,78 @@ type (
 	losesOrder     struct{ dhruva.Tx } // leaves that wait, by id only
 	conflictsLate  struct{ dhruva.Tx } // a place that is taken is invalid
 	replacesLeaves struct{ dhruva.Tx } // a leaf that exists is no conflict
+	walksShown     struct{ dhruva.Tx } // a walk passes over what is hidden
+	titlesLast     struct{ dhruva.Tx } // a title that is no title item's
+	seamsUnread    struct{ dhruva.Tx } // a turn that was redacted is no seam
+	dropsBlindly   struct{ dhruva.Tx } // a branch at another head is dropped
+	findsAll       struct{ dhruva.Tx } // checkpoints that lack the item
+	redactsNothing struct{ dhruva.Tx } // a note that is absent was redacted
+	movesClaims    struct{ dhruva.Tx } // a claim of another space is no conflict
+	livesOn        struct{ dhruva.Tx } // a claim lives at the moment it expires
+	mixesKinds     struct{ dhruva.Tx } // documents of a session, of whatever kind
+	repeatsMoves   struct{ dhruva.Tx } // a number that is taken is taken again
 )
+
+func (t walksShown) Ancestry(h dhruva.Hash, limit int) ([]dhruva.Outline, error) {
+	rows, err := t.Tx.Ancestry(h, limit)
+	return slices.DeleteFunc(rows, func(o dhruva.Outline) bool { return !o.HiddenAt.IsZero() }), err
+}
+func (t titlesLast) ListOutlines(q dhruva.OutlineQuery) ([]dhruva.Outline, error) {
+	rows, err := t.Tx.ListOutlines(q)
+	for n := range rows {
+		if c, err := t.Tx.Checkpoint(rows[n].Hash); err == nil && len(c.Items) > 0 {
+			rows[n].Title = c.Items[len(c.Items)-1].Text
+		}
+	}
+	return rows, err
+}
+func (t seamsUnread) Seams(s dhruva.SessionID, after, through int64) ([]dhruva.Seam, error) {
+	rows, err := t.Tx.Seams(s, after, through)
+	return slices.DeleteFunc(rows, func(s dhruva.Seam) bool { return s.Redacted }), err
+}
+func (t dropsBlindly) DropBranch(s dhruva.SpaceID, name string, old dhruva.Hash) error {
+	if b, err := t.Tx.Branch(s, name); err == nil {
+		old = b.Head
+	}
+	return t.Tx.DropBranch(s, name, old)
+}
+func (t findsAll) ListCheckpoints(q dhruva.CheckpointQuery) ([]dhruva.Checkpoint, error) {
+	q.Item = ""
+	return t.Tx.ListCheckpoints(q)
+}
+func (t redactsNothing) RedactNote(s dhruva.SpaceID, id dhruva.NoteID) error {
+	err := t.Tx.RedactNote(s, id)
+	if errors.Is(err, dhruva.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+func (t movesClaims) PutClaim(c dhruva.Claim) error {
+	err := t.Tx.PutClaim(c)
+	if errors.Is(err, dhruva.ErrConflict) {
+		return nil
+	}
+	return err
+}
+func (t livesOn) ListClaims(q dhruva.ClaimQuery) ([]dhruva.Claim, error) {
+	if !q.Live.IsZero() {
+		q.Live = q.Live.Add(-time.Microsecond)
+	}
+	return t.Tx.ListClaims(q)
+}
+func (t mixesKinds) ListDocuments(q dhruva.DocumentQuery) ([]dhruva.Document, error) {
+	if q.Session != "" {
+		q.Kind = ""
+	}
+	return t.Tx.ListDocuments(q)
+}
+func (t repeatsMoves) AppendHeadMove(m dhruva.HeadMove) error {
+	err := t.Tx.AppendHeadMove(m)
+	if errors.Is(err, dhruva.ErrConflict) {
+		return nil
+	}
+	return err
+}
 
 func (t tearsSources) ListVectors(q dhruva.VectorQuery) ([]dhruva.Vector, error) {
 	rows, err := t.Tx.ListVectors(q)
@@ -175,6 +247,16 @@ func plants() map[string]dhruva.Store {
 		"loses order":     b(func(tx dhruva.Tx) dhruva.Tx { return losesOrder{tx} }),
 		"conflicts late":  b(func(tx dhruva.Tx) dhruva.Tx { return conflictsLate{tx} }),
 		"replaces leaves": b(func(tx dhruva.Tx) dhruva.Tx { return replacesLeaves{tx} }),
+		"walks shown":     b(func(tx dhruva.Tx) dhruva.Tx { return walksShown{tx} }),
+		"titles last":     b(func(tx dhruva.Tx) dhruva.Tx { return titlesLast{tx} }),
+		"seams unread":    b(func(tx dhruva.Tx) dhruva.Tx { return seamsUnread{tx} }),
+		"drops blindly":   b(func(tx dhruva.Tx) dhruva.Tx { return dropsBlindly{tx} }),
+		"finds all":       b(func(tx dhruva.Tx) dhruva.Tx { return findsAll{tx} }),
+		"redacts nothing": b(func(tx dhruva.Tx) dhruva.Tx { return redactsNothing{tx} }),
+		"moves claims":    b(func(tx dhruva.Tx) dhruva.Tx { return movesClaims{tx} }),
+		"lives on":        b(func(tx dhruva.Tx) dhruva.Tx { return livesOn{tx} }),
+		"mixes kinds":     b(func(tx dhruva.Tx) dhruva.Tx { return mixesKinds{tx} }),
+		"repeats moves":   b(func(tx dhruva.Tx) dhruva.Tx { return repeatsMoves{tx} }),
 		"leaks":           leaks{memstore.New()},
 	}
 }
@@ -183,7 +265,7 @@ func plants() map[string]dhruva.Store {
 // failure names.
 func TestCampaignFinds(t *testing.T) {
 	for name, planted := range plants() {
-		n, rounds, err := rounds(30_000, 1, []dhruva.Store{memstore.New(), planted})
+		n, rounds, err := rounds(60_000, 1, []dhruva.Store{memstore.New(), planted})
 		if err == nil {
 			t.Errorf("%s: not found in %d operations", name, n)
 			continue
