@@ -63,6 +63,10 @@ func (e *Error) Unwrap() []error {
 	return []error{dhruva.ErrUnavailable, e.cause}
 }
 
+// ProviderFailed is the provider's name. It tells a provider's failure from others
+// for packages that do not import this one.
+func (e *Error) ProviderFailed() string { return e.Provider }
+
 // Temporary tells whether the same request may succeed later.
 func (e *Error) Temporary() bool {
 	switch e.Status {

@@ -51,6 +51,9 @@ func (p *program) backup(ctx context.Context, file, store string, overwrite bool
 	if err != nil {
 		return err
 	}
+	if err := p.servedFrom(ctx, dir, path); err != nil {
+		return err
+	}
 	m := p.meter()
 	info, err := sqlstore.Backup(ctx, path, file, sqlstore.BackupOptions{Replace: overwrite, Program: version(), Progress: m.show})
 	m.end()
@@ -65,6 +68,17 @@ func (p *program) backup(ctx context.Context, file, store string, overwrite bool
 			filepath.Join(dir, auth.MasterKeyFile), auth.AdminKeyFile, providersFile, limitsFile)
 		p.say("What is deleted from now on stays in this file until you remove it.")
 	}, func(w io.Writer) { fmt.Fprintln(w, file) })
+}
+
+// servedFrom refuses a store that is not the one that the running server of the
+// data directory has: what it would give is not what people take it for.
+func (p *program) servedFrom(ctx context.Context, dir, path string) error {
+	s, err := running(ctx, dir, func(s string) { p.warn("%s", s) })
+	if err != nil || s.Store == "" || s.Store == bareStore(path) {
+		return nil // no server, or one that does not say
+	}
+	return withFix(fmt.Errorf("%w: the server at %s has another store, %s", dhruva.ErrConflict, s.URL, s.Store),
+		"name that store with --store or DHRUVA_STORE, or another data directory with --data")
 }
 
 // beside are the files of a data directory that no backup holds.
@@ -107,7 +121,9 @@ func (p *program) localStore(store string) (dir, path string, err error) {
 	if dir, err = p.dataDir(); err != nil {
 		return "", "", err
 	}
-	store = p.storeURL(store)
+	if store, err = p.storeURL(dir, store); err != nil {
+		return "", "", err
+	}
 	if onPostgres(store) {
 		return "", "", withFix(usage("a store on Postgres is backed up and restored with its own tools"),
 			"use pg_dump, or pg_basebackup with an archive of its log; docs/operate.md says how")
@@ -122,6 +138,8 @@ func (p *program) localStore(store string) (dir, path string, err error) {
 // backupFix is what to do about a backup that was not made.
 func backupFix(store, file string, err error) string {
 	switch {
+	case absentDir(file):
+		return "make the directory " + filepath.Dir(file) + ", or correct the path"
 	case errors.Is(err, dhruva.ErrConflict):
 		return "choose another name, or replace the file with --overwrite"
 	case errors.Is(err, dhruva.ErrNotFound):

@@ -36,7 +36,7 @@ func (p *program) connect(ctx context.Context) (c *client.Client, done func() er
 	}
 	s, err := running(ctx, dir, func(s string) { p.warn("%s", s) })
 	if err == nil {
-		if err = p.ensureAdmin(ctx, dir, key); err == nil {
+		if err = p.ensureAdmin(ctx, s, dir, key); err == nil {
 			c, err = p.local(s.URL, dir, key)
 		}
 		return c, done, err
@@ -82,15 +82,19 @@ func (p *program) local(base, dir, key string) (*client.Client, error) {
 
 // ensureAdmin makes the administrator key anew when its file is gone beside a
 // server that runs: starting the server again would do the same.
-func (p *program) ensureAdmin(ctx context.Context, dir, key string) error {
+func (p *program) ensureAdmin(ctx context.Context, s serving, dir, key string) error {
 	_, err := os.Stat(filepath.Join(dir, auth.AdminKeyFile))
 	if key != "" || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(dir, storeFile)); err != nil && p.storeURL("") == "" {
+	at, err := p.storeURL(dir, "")
+	if err != nil {
+		return err
+	}
+	if path, err := storePath(dir, at); err != nil || s.Store != "" && s.Store != bareStore(path) || s.Store == inMemory {
 		return withFix(fmt.Errorf("%w: %s is gone from %s", dhruva.ErrUnauthenticated, auth.AdminKeyFile, dir), "start the server again: it makes a new one")
 	}
-	in, err := open(ctx, dir, p.storeURL(""), p.providersOrFault(dir), slog.New(slog.DiscardHandler))
+	in, err := open(ctx, dir, at, p.providersOrFault(dir), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -106,7 +110,11 @@ func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Clien
 			"correct --data or DHRUVA_DATA if another directory was meant"))
 	}
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	in, err := open(ctx, dir, p.storeURL(""), p.providersOrFault(dir), log)
+	at, err := p.storeURL(dir, "")
+	if err != nil {
+		return nil, none, err
+	}
+	in, err := open(ctx, dir, at, p.providersOrFault(dir), log)
 	if err != nil {
 		return nil, none, err
 	}

@@ -98,17 +98,33 @@ func (p *program) diagnose(ctx context.Context, dir string, network bool) []find
 	out = append(out, private(dir, "."), master, admin, private(dir, providersFile), private(dir, storeFile), redactionCheck(dir), copiesCheck(dir))
 	server, live := p.server(ctx, dir)
 	out = append(out, server)
-	if at, err := storePath(dir, p.storeURL("")); err != nil {
-		out = append(out, finding{"store", "problem", api.Words(err), "correct DHRUVA_STORE"})
-	} else if at == inMemory {
-		out = append(out, finding{"store", "warning", "in memory: nothing of it is kept when the server ends", "give a store that lasts: sqlite:///path/to/file.db or postgres://user@host/database"})
-	} else if onPostgres(at) || blocked(at) == nil {
-		out = append(out, storeChecks(ctx, at, keyring, key, live != nil)...)
-	}
+	out = append(out, p.storeFindings(ctx, dir, live, keyring, key)...)
 	if live != nil && key != "" {
 		out = append(out, serverKnows(ctx, dir, live.URL, key))
 	}
 	return append(out, p.providerChecks(ctx, dir, network)...)
+}
+
+// storeFindings look into the store of the data directory. The one that a running
+// server has must be that one: another would be taken for it.
+func (p *program) storeFindings(ctx context.Context, dir string, live *serving, keyring *auth.Keyring, key string) []finding {
+	at, err := p.storeURL(dir, "")
+	if err == nil {
+		at, err = storePath(dir, at)
+	}
+	switch {
+	case err != nil:
+		return []finding{{"store", "problem", api.Words(err), "correct DHRUVA_STORE, or " + filepath.Join(dir, elsewhereFile)}}
+	case live != nil && live.Store == inMemory:
+		return []finding{{"store", "warning", "the server's is in memory: nothing of it is kept when the server ends", "give a store that lasts: sqlite:///path/to/file.db or postgres://user@host/database"}}
+	case live != nil && live.Store != "" && live.Store != bareStore(at):
+		return []finding{{"store", "problem", "the server has another store, " + live.Store + ", than this command would use, " + bareStore(at), "give the same DHRUVA_STORE to both, or another --data to one"}}
+	case at == inMemory:
+		return []finding{{"store", "warning", "in memory: nothing of it is kept when the server ends", "give a store that lasts: sqlite:///path/to/file.db or postgres://user@host/database"}}
+	case !onPostgres(at) && blocked(at) != nil:
+		return nil // private tells of it
+	}
+	return storeChecks(ctx, at, keyring, key, live != nil)
 }
 
 // directory tells whether there is a directory to look into. One that cannot be
@@ -250,7 +266,7 @@ func storeChecks(ctx context.Context, path string, keyring *auth.Keyring, key st
 	if err != nil {
 		return []finding{{"store", "problem", api.Words(err), "restore it from a backup, and keep this one for inspection"}}
 	}
-	out := []finding{{"store", "ok", fmt.Sprintf("%d spaces, %d checkpoints verified", spaces, checked), ""}}
+	out := []finding{{"store", "ok", fmt.Sprintf("%s: %d spaces, %d checkpoints verified", shownStore(path), spaces, checked), ""}}
 	if keyring != nil {
 		out = append(out, keyCheck(ctx, store, keyring, key))
 	}

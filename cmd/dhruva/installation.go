@@ -26,6 +26,7 @@ import (
 // installation is everything that one process needs to answer.
 type installation struct {
 	dir       string
+	at        string // where the store is
 	store     dhruva.Store
 	keys      *auth.Keys
 	memory    *memory.Memory
@@ -60,7 +61,10 @@ func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.L
 	if path == inMemory {
 		log.Warn("the store is in memory: nothing of it is kept when this process ends")
 	}
-	in := &installation{dir: dir, store: store, providers: all, limits: limits, log: log, node: thisNode(limits.Background)}
+	if err := aloneOrKnown(ctx, dir, path, ledger.New(store, keyring)); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	in := &installation{dir: dir, at: path, store: store, providers: all, limits: limits, log: log, node: thisNode(limits.Background)}
 	in.keys = &auth.Keys{Store: store, Keyring: keyring}
 	if err := in.keys.Bootstrap(ctx, dir); err != nil {
 		return nil, errors.Join(withFix(err, "%s", bootstrapFix(dir, path, err)), store.Close())
@@ -78,6 +82,25 @@ func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.L
 	in.proxy = proxy.New(proxy.Config{Memory: in.memory, Keys: in.keys, Upstreams: in.providers.upstream, Limits: limits.Proxy, Log: log})
 	in.mcp = mcpserver.New(mcpserver.Config{Memory: in.memory, Keys: in.keys, Version: version(), Log: log})
 	return in, nil
+}
+
+// aloneOrKnown refuses a data directory without an administrator key beside other
+// directories that run on the same database: the key that would be made here would
+// end theirs.
+func aloneOrKnown(ctx context.Context, dir, at string, l *ledger.Ledger) error {
+	_, err := os.Stat(filepath.Join(dir, auth.AdminKeyFile))
+	if !onPostgres(at) || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := readServing(dir); err == nil { // the one that runs is this directory's own
+		return nil
+	}
+	_, live, err := l.Nodes(ctx, dhruva.SystemScope())
+	if err != nil || len(live) == 0 {
+		return err
+	}
+	return withFix(fmt.Errorf("%w: %d other processes use %s, and there is no %s in %s", dhruva.ErrConflict, len(live), shownStore(at), auth.AdminKeyFile, dir),
+		"copy %s and %s from the data directory of one of them", auth.MasterKeyFile, auth.AdminKeyFile)
 }
 
 // bootstrapFix: the administrator key's file, the master key or the store is at
@@ -113,7 +136,7 @@ func installed(dir string) (bool, error) {
 	case len(found) == 0:
 		return true, nil
 	}
-	ours := []string{storeFile, auth.MasterKeyFile, auth.AdminKeyFile, providersFile, serverFile}
+	ours := []string{storeFile, auth.MasterKeyFile, auth.AdminKeyFile, providersFile, serverFile, elsewhereFile}
 	return slices.ContainsFunc(found, func(e fs.DirEntry) bool { return slices.Contains(ours, e.Name()) }), nil
 }
 

@@ -59,7 +59,10 @@ func (p *program) migrate(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if from, err = storeAt(dir, p.storeURL(from)); err != nil {
+	if from, err = p.storeURL(dir, from); err != nil {
+		return err
+	}
+	if from, err = storeAt(dir, from); err != nil {
 		return err
 	}
 	if to, err = storeAt(dir, to); err != nil {
@@ -117,9 +120,7 @@ func (p *program) printMigrated(from, to string, done sqlstore.Copied) error {
 		table(w, "TABLE ROWS FROM TO SUMS", rows)
 		fmt.Fprintf(w, "%s rows of %s are in %s\n", thousands(out.Rows), out.From, out.To)
 		p.say("%s is as it was; remove it when the other one serves. The copy needs the same %s.", out.From, auth.MasterKeyFile)
-		if onPostgres(to) {
-			p.say("next: dhruva serve --store with the same URL")
-		}
+		p.say("next: dhruva serve --store with that store, once: the data directory then knows it")
 	}, func(w io.Writer) { fmt.Fprintln(w, out.Rows) })
 }
 
@@ -131,6 +132,10 @@ func migrateFix(from, to string, err error) string {
 		return "give an empty database, or an empty schema of one: …?search_path=NAME"
 	case strings.Contains(text, "another process has"), strings.Contains(text, "uses postgres"):
 		return "end every dhruva process that uses the source; one that was killed is forgotten after half a minute"
+	case !onPostgres(to) && absentDir(to):
+		return "make the directory " + filepath.Dir(to) + ", or correct the path"
+	case from == to:
+		return "give another store with --to"
 	case noRoom(err):
 		return "free space where " + sqlstore.Name(to) + " is"
 	case errors.Is(err, dhruva.ErrNotFound):

@@ -112,9 +112,19 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	if err != nil {
 		return err
 	}
-	in, err := open(ctx, dir, p.storeURL(f.store), all, log)
+	at, err := p.storeURL(dir, f.store)
 	if err != nil {
 		return err
+	}
+	in, err := open(ctx, dir, at, all, log)
+	if err != nil {
+		return err
+	}
+	if before, err := readElsewhere(dir); err == nil && before != "" && in.at != inMemory && before != bareStore(in.at) {
+		log.Warn("the data directory's store is another one from now on", "before", before, "now", bareStore(in.at))
+	}
+	if err := keepElsewhere(dir, in.at); err != nil { // commands would take another store for this one
+		return errors.Join(withFix(err, "%s", accessFix(dir)), in.closeSoon())
 	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -122,7 +132,7 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	}
 	all.warnOfBackground(log)
 	in.work()
-	me := serving{URL: urlOf(l.Addr()), PID: os.Getpid(), Instance: dhruva.NewID()}
+	me := serving{URL: urlOf(l.Addr()), PID: os.Getpid(), Instance: dhruva.NewID(), Store: bareStore(in.at)}
 	srv := &http.Server{
 		Handler:           proxy.Unclean(f.front(log).Wrap(in.routes(me.Instance))),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,

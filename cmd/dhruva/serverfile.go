@@ -25,6 +25,9 @@ type serving struct {
 	URL      string `json:"url"`
 	PID      int    `json:"pid"`
 	Instance string `json:"instance"`
+	// Store is the URL of what it serves from, without a password; "" in a file
+	// of an older version.
+	Store string `json:"store,omitempty"`
 }
 
 func (s serving) write(dir string) error {
@@ -32,17 +35,22 @@ func (s serving) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, serverFile+".*") // made with mode 0600
+	return writeWhole(dir, serverFile, append(b, '\n'))
+}
+
+// writeWhole puts a file in a directory in one step, for its owner alone.
+func writeWhole(dir, name string, content []byte) error {
+	tmp, err := os.CreateTemp(dir, name+".*") // made with mode 0600
 	if err != nil {
-		return fmt.Errorf("%s: %w", serverFile, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	_, err = tmp.Write(append(b, '\n'))
+	_, err = tmp.Write(content)
 	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), filepath.Join(dir, serverFile))
+		err = os.Rename(tmp.Name(), filepath.Join(dir, name))
 	}
 	if err != nil {
 		_ = os.Remove(tmp.Name())
-		return fmt.Errorf("%s: %w", serverFile, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -19,9 +21,78 @@ import (
 // storeFile is the name of the embedded store in the data directory.
 const storeFile = "dhruva.db"
 
-// storeURL is where the store was said to be: by --store, else DHRUVA_STORE; ""
-// is the data directory.
-func (p *program) storeURL(flag string) string { return or(flag, p.env("DHRUVA_STORE")) }
+// storeURL is where the store of a data directory is: by --store, else
+// DHRUVA_STORE, else as the directory itself says; "" is the file in it.
+func (p *program) storeURL(dir, flag string) (string, error) {
+	if said := or(flag, p.env("DHRUVA_STORE")); said != "" {
+		return said, nil
+	}
+	return readElsewhere(dir)
+}
+
+// elsewhereFile is in a data directory whose store is not the file in it: the
+// store's URL without its password. A server and `dhruva migrate` write it, so that
+// no command takes a file that was left behind for the store.
+const elsewhereFile = "store.url"
+
+func readElsewhere(dir string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(dir, elsewhereFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	at := strings.TrimSpace(string(b))
+	if err == nil && at == "" {
+		err = fmt.Errorf("%w: it is empty", dhruva.ErrInvalid)
+	}
+	if err != nil {
+		return "", withFix(fmt.Errorf("%s says where the store is: %w", filepath.Join(dir, elsewhereFile), err), "give the store with DHRUVA_STORE, or mend the file")
+	}
+	return at, nil
+}
+
+// keepElsewhere notes where the store of a data directory is. A store that is
+// forgotten is not noted.
+func keepElsewhere(dir, at string) error {
+	name := filepath.Join(dir, elsewhereFile)
+	switch at {
+	case inMemory:
+		return nil
+	case filepath.Join(dir, storeFile):
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w", elsewhereFile, err)
+		}
+		return nil
+	}
+	if now, err := readElsewhere(dir); err == nil && now == bareStore(at) {
+		return nil
+	}
+	return writeWhole(dir, elsewhereFile, []byte(bareStore(at)+"\n"))
+}
+
+// bareStore is the URL of a store without a password.
+func bareStore(at string) string {
+	switch {
+	case at == inMemory:
+		return at
+	case !onPostgres(at):
+		return (&url.URL{Scheme: "sqlite", Path: at}).String()
+	}
+	u, err := url.Parse(at)
+	if err != nil { // openStore has parsed it
+		return "postgres:"
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	for name := range q {
+		if strings.Contains(strings.ToLower(name), "password") {
+			q.Del(name)
+		}
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}
 
 // inMemory is the store that is forgotten when the server ends.
 const inMemory = "memory:"
@@ -42,7 +113,13 @@ func storePath(dir, storeURL string) (string, error) {
 	case err == nil && onPostgres(storeURL) && or(u.Host, u.Query().Get("host")) != "": // or a socket's directory
 		return storeURL, nil
 	}
-	return "", withFix(usage("--store takes sqlite:///path/to/file.db, postgres://user@host/database or memory:"), "leave out --store for %s in the data directory", storeFile)
+	fix := "leave out --store for " + storeFile + " in the data directory"
+	if file := strings.TrimPrefix(storeURL, "sqlite:"); !strings.Contains(file, "://") {
+		if abs, err := filepath.Abs(file); err == nil {
+			fix = "did you mean " + bareStore(abs) + "?"
+		}
+	}
+	return "", withFix(usage("--store takes sqlite:///path/to/file.db, postgres://user@host/database or memory:"), "%s", fix)
 }
 
 func onPostgres(at string) bool {
@@ -107,6 +184,10 @@ func openPostgres(ctx context.Context, dir, at string, log *slog.Logger) (dhruva
 		return nil, nil, errors.Join(withFix(err, "%s", storeFix(at, err)), store.Close())
 	}
 	keyring, err := open(dir)
+	if errors.Is(err, dhruva.ErrNotFound) {
+		err = withFix(err, "copy %s and %s from the data directory that this database was used with", auth.MasterKeyFile, auth.AdminKeyFile)
+		return nil, nil, errors.Join(err, store.Close())
+	}
 	if err != nil {
 		return nil, nil, errors.Join(masterFix(dir, err), store.Close())
 	}
@@ -131,8 +212,16 @@ func storeFix(path string, err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "is full"):
 		return "free space where " + path + " is"
+	case absentDir(path):
+		return "make the directory " + filepath.Dir(path) + ", or correct the path"
 	case errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "locked"):
 		return "another program holds " + path + ": let it end, and try again"
 	}
 	return "restore it from a backup, or move " + path + " away to begin anew"
+}
+
+// absentDir: a file cannot be there, because its directory is not.
+func absentDir(path string) bool {
+	_, err := os.Stat(filepath.Dir(path))
+	return errors.Is(err, fs.ErrNotExist)
 }

@@ -36,10 +36,11 @@ func (f failure) GetHeaders() http.Header {
 func (f failure) ContentType(string) string { return problemType }
 
 // upstream is what a model company's failure looks like from here: llm.Error,
-// which this layer does not import.
+// which this layer does not import. (Errors of the network are Temporary, too: the
+// store's are no provider's.)
 type upstream interface {
 	error
-	Temporary() bool
+	ProviderFailed() string
 }
 
 // advised is an error that knows better than its class what it is called and

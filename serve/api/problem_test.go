@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +30,17 @@ func wantProblem(t *testing.T, err error, status int, code string) {
 	}
 	if p.RequestID == "" || p.Type == "" || p.Title == "" {
 		t.Errorf("problem without id, type or title: %+v", p)
+	}
+}
+
+// TestLostDatabase: an error of the network, which the database gives too, is no
+// provider's; its words are for the log alone.
+func TestLostDatabase(t *testing.T) {
+	lost := fmt.Errorf("%w: the connection to the database is lost: %w", dhruva.ErrUnavailable,
+		&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5432}, Err: syscall.ECONNREFUSED})
+	p := problemOf(t.Context(), lost)
+	if p.Status != 503 || p.Code != "unavailable" || strings.Contains(p.Detail, "5432") {
+		t.Errorf("problem %d %s: %s", p.Status, p.Code, p.Detail)
 	}
 }
 
