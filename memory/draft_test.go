@@ -444,8 +444,12 @@ func TestExtract(t *testing.T) {
 	if receipts := r.receipts("extract"); len(receipts) != 1 || receipts[0].State != "final" || receipts[0].Space != "" {
 		t.Errorf("%+v", receipts)
 	}
-	_, err = r.m.Extract(r.ctx(), memory.ExtractInput{Content: strings.Repeat("é", 200_000)})
+	limited := dhruva.WithPrincipal(context.Background(), dhruva.Principal{Tenant: "t", ID: "mira", Key: "k", Scopes: []dhruva.KeyScope{dhruva.StateWrite}, Spaces: []dhruva.SpaceID{r.space("x").ID}})
+	_, err = r.m.Extract(limited, memory.ExtractInput{Content: strings.Repeat("é", 200_000)})
 	r.must(err)
+	if _, err := r.m.Extract(as(dhruva.MemoryWrite, dhruva.StateRead), memory.ExtractInput{Content: "x"}); !errors.Is(err, dhruva.ErrDenied) {
+		t.Errorf("%v", err)
+	}
 }
 
 // Review sends what the checkpoint shows and takes at most five of what it knows.

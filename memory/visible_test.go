@@ -40,6 +40,7 @@ type seen struct {
 
 type unseen struct {
 	before, older, elsewhere, later, fields []string
+	aside                                   []string // what an edit left aside, since the boundary
 }
 
 func draws(t *rapid.T, label string, most int) (out []string) {
@@ -68,6 +69,7 @@ func someSeen(t *rapid.T) seen {
 func someUnseen(t *rapid.T) unseen {
 	return unseen{
 		before: draws(t, "before", 2), older: draws(t, "older", 2), elsewhere: draws(t, "elsewhere", 2), later: draws(t, "later", 2), fields: draws(t, "fields", 1),
+		aside: draws(t, "aside", 2),
 	}
 }
 
@@ -86,6 +88,27 @@ func (w *state) say(s dhruva.Session, texts ...string) {
 		began, err := w.m.Ledger.Begin(ctx, s.ID)
 		w.must(err)
 		_, err = w.m.Ledger.AppendExchange(ctx, began, ledger.Exchange{User: ledger.Unit{Text: text}, Assistant: &ledger.Unit{Text: "Re: " + text}})
+		w.must(err)
+	}
+}
+
+// goOn says what is visible since the boundary, among siblings that are left aside.
+func (w *state) goOn(s dhruva.Session) {
+	ctx := as(dhruva.StateRead, dhruva.StateWrite)
+	tip := func() int64 {
+		now, err := w.m.Ledger.Session(ctx, s.ID)
+		w.must(err)
+		if now.Tip > 0 {
+			return now.Tip
+		}
+		return now.LastSeq
+	}
+	for _, text := range w.after {
+		at := tip()
+		w.say(s, w.aside...)
+		began, err := w.m.Ledger.Begin(ctx, s.ID)
+		w.must(err)
+		_, err = w.m.Ledger.AppendExchange(ctx, began, ledger.Exchange{Parent: &at, User: ledger.Unit{Text: text}, Assistant: &ledger.Unit{Text: "Re: " + text}})
 		w.must(err)
 	}
 }
@@ -166,7 +189,7 @@ func prompts(t *testing.T, is seen, isNot unseen) (chat, draft string) {
 	r.m.Ledger.Now, r.m.Now = func() time.Time { return moment }, func() time.Time { return moment } // S26: equal times decide nothing
 	w := &state{rig: r, seen: is, unseen: isNot}
 	s := w.arrange()
-	w.say(s, is.after...)
+	w.goOn(s)
 	w.around("late")
 	back := r.background(answers(nothing)...)
 	_, err := r.m.Draft(r.ctx(), memory.DraftInput{Session: s.ID, Depth: is.depth})
