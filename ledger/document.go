@@ -18,7 +18,8 @@ const MadeDocument = "document"
 type DocumentInput struct {
 	// ID names the document of the space that this one takes the place of; "" is
 	// a new one.
-	ID    dhruva.DocumentID
+	ID dhruva.DocumentID
+	// Space "" is the principal's hidden home.
 	Space dhruva.SpaceID
 	// Kind is a word in small letters, digits and underscores; it stays what it
 	// was.
@@ -36,6 +37,13 @@ func (l *Ledger) PutDocument(ctx context.Context, in DocumentInput) (dhruva.Docu
 	p, err := principal(ctx, dhruva.StateWrite)
 	if err != nil {
 		return dhruva.Document{}, wrap("put document", err)
+	}
+	if in.Space == "" {
+		home, err := l.home(ctx, p)
+		if err != nil {
+			return dhruva.Document{}, wrap("put document", err)
+		}
+		in.Space = home.ID
 	}
 	draft, secrets, err := l.draftDocument(p, in)
 	if err != nil {
@@ -151,13 +159,21 @@ func (l *Ledger) Document(ctx context.Context, id dhruva.DocumentID) (out dhruva
 	return out, wrap("document", err)
 }
 
-// ListDocuments lists documents of a space, newest first. Needs state:read.
+// ListDocuments lists documents of a space, or of the principal's home when none
+// is named, newest first. Needs state:read.
 func (l *Ledger) ListDocuments(ctx context.Context, q dhruva.DocumentQuery) (out []dhruva.Document, next string, err error) {
 	p, err := principal(ctx, dhruva.StateRead)
 	if err != nil {
 		return nil, "", wrap("list documents", err)
 	}
 	err = l.view(ctx, p, func(tx dhruva.Tx) error {
+		if q.Space == "" {
+			home, err := tx.HomeSpace(p.ID)
+			if err != nil {
+				return ignoreMissing(err)
+			}
+			q.Space = home.ID
+		}
 		if _, err := liveSpace(tx, p, q.Space); err != nil {
 			return err
 		}
