@@ -33,6 +33,14 @@
 //  14. What is erased goes with everything that says it or was drawn from it;
 //     hashes, numbers and places stay. An erasure that was interrupted is finished
 //     by doing it again (Erase, End).
+//  15. A session's turns are a tree that only grows, and its conversation is the
+//     path from the tip to the root. What is said follows the tip of the moment
+//     when it is stored; only an edit, a regeneration and a client's own history
+//     make siblings. A window is what of the path lies after its base, and is found
+//     without reading what it does not give (path.go).
+//  16. A fork from a turn shows what its source showed there, and never more of it.
+//  17. A mounted checkpoint that was deleted is an error until it is unmounted; no
+//     other context takes its place.
 //
 // It stores nothing of its own. Identifiers, salts and times are made before
 // an Update begins, so that the store may run its function again.
