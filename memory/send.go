@@ -23,54 +23,54 @@ func (m *Memory) Preview(ctx context.Context, in SendInput) (Preview, error) {
 // Send asks a model in a session and stores the pair of turns. onDelta, when
 // not nil, is given the reply as it comes. A failed call stores neither turn.
 func (m *Memory) Send(ctx context.Context, in SendInput, onDelta func(string) error) (SendResult, error) {
-	// Storing the pair needs this right; a model is not asked before it is there.
-	if p, err := dhruva.PrincipalFrom(ctx); err != nil {
+	if err := mayAsk(ctx); err != nil {
 		return SendResult{}, err
-	} else if !p.May(dhruva.StateWrite) {
-		return SendResult{}, fmt.Errorf("%w: the key lacks %s", dhruva.ErrDenied, dhruva.StateWrite)
 	}
 	made, err := m.compose(ctx, in)
 	if err != nil {
 		return SendResult{}, err
 	}
-	view := made.Preview
-	out := SendResult{Preview: view}
-	r := m.sendReceipt(ctx, &view, made.began)
-	if len(view.Evidence) > 0 { // what a model is given from memory is accounted for before it is given
+	r := m.sendReceipt(ctx, &made.Preview, made.began)
+	if len(made.Evidence) > 0 { // what a model is given from memory is accounted for before it is given
 		if r, err = m.Ledger.OpenReceipt(ctx, r); err != nil {
 			return SendResult{}, err
 		}
 	}
-	reply, err := generate(ctx, made.provider.Generator, view, onDelta)
+	reply, err := generate(ctx, made.provider.Generator, made.Preview, onDelta)
 	if err != nil {
 		m.failed(ctx, r, err)
 		return SendResult{}, err
 	}
-	out.Reply = reply.Text
 	r.Tokens.Input, r.Tokens.Output, r.Tokens.UsageSource = reply.InputTokens, reply.OutputTokens, usage(reply)
 	r.Upstream = dhruva.Upstream{Terminal: dhruva.TerminalCompleted}
 	r.Ingest = "stored"
 	m.finish(&r)
 	// The reply has been paid for and shown: storing it does not hang on the
 	// caller's patience.
-	exchange := ledger.Exchange{
-		User:      ledger.Unit{Role: dhruva.RoleUser, Text: in.Message},
-		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength, NoSource: repeatsEvidence(reply.Text, snippets(view.Evidence)) || saysBack(reply.Text, view.Prompt)},
-		Provider:  view.Provider, Model: view.Model, Receipt: &r, Regenerate: in.Regenerate,
-	}
-	if in.Edit > 0 {
-		exchange.Parent = &made.follows
-	}
-	out.Turns, err = m.Ledger.AppendExchange(context.WithoutCancel(ctx), made.began, exchange)
+	turns, err := m.Ledger.AppendExchange(context.WithoutCancel(ctx), made.began, made.exchange(in, reply, &r))
 	if err != nil {
 		m.lost(ctx, r, err)
 		return SendResult{}, err
 	}
-	for _, t := range out.Turns {
+	for _, t := range turns {
 		r.TurnIDs = append(r.TurnIDs, t.ID)
 	}
-	out.Receipt = r
-	return out, nil
+	return SendResult{Preview: made.Preview, Reply: reply.Text, Turns: turns, Receipt: r}, nil
+}
+
+// exchange is what is stored of a message and its reply. A reply that says back
+// what the prompt held makes no source.
+func (c *composed) exchange(in SendInput, reply llm.Response, r *dhruva.Receipt) ledger.Exchange {
+	out := ledger.Exchange{
+		User: ledger.Unit{Role: dhruva.RoleUser, Text: in.Message},
+		Assistant: &ledger.Unit{Role: dhruva.RoleAssistant, Text: reply.Text, Truncated: reply.FinishReason == llm.FinishLength,
+			NoSource: repeatsEvidence(reply.Text, snippets(c.Evidence)) || saysBack(reply.Text, c.Prompt)},
+		Provider: c.Provider, Model: c.Model, Receipt: r, Regenerate: in.Regenerate,
+	}
+	if in.Edit > 0 {
+		out.Parent = &c.follows
+	}
+	return out
 }
 
 func generate(ctx context.Context, g llm.Generator, view Preview, onDelta func(string) error) (llm.Response, error) {
