@@ -78,7 +78,10 @@ func noteOf(f ledger.Freshness) string {
 }
 
 func checkpoints(n int) string {
-	if n == 1 {
+	switch n {
+	case 0:
+		return "no checkpoint"
+	case 1:
 		return "1 checkpoint"
 	}
 	return fmt.Sprintf("%d checkpoints", n)

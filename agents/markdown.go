@@ -63,7 +63,7 @@ func (s State) fresh() string {
 	if f == nil {
 		return ""
 	}
-	out := "**" + f.Note + "**"
+	out := "**" + line(f.Note) + "**"
 	for _, c := range f.New {
 		out += fmt.Sprintf("\n- %s · %s · %s — %s", code(c.Hash[:7]), code(c.Author), s.ago(c.CreatedAt), line(c.Message))
 	}
