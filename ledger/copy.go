@@ -194,6 +194,9 @@ func (c *copying) copies(tx dhruva.Tx, s *dhruva.Session, base, end int64, turns
 			hidden = t.Seq
 		}
 		t.Session, t.ID = s.ID, c.id(len(place)-1)
+		if err := c.unsay(tx, &t, e); err != nil {
+			return err
+		}
 		if err := firstOf(tx.AppendTurn(t), refer(tx, c.in.Session, old, t, e)); err != nil {
 			return err
 		}
@@ -215,6 +218,17 @@ func (c *copying) id(n int) dhruva.TurnID {
 		c.ids = append(c.ids, dhruva.TurnID(dhruva.NewID()))
 	}
 	return c.ids[n]
+}
+
+// unsay takes the words of a copy whose text was purged in this generation, when
+// the purge has not come to its original yet.
+func (c *copying) unsay(tx dhruva.Tx, t *dhruva.Turn, e dhruva.Epoch) error {
+	id := dhruva.ContentID(c.ledger.Keys, t.Tenant, t.Space, t.Role, t.Content)
+	gone, err := tombstoned(tx, t.Space, e.Generation, id)
+	if gone {
+		t.Content, t.Redacted = "", true
+	}
+	return err
 }
 
 // refer adds a copy to the places of the sources that its original is a place of.

@@ -140,6 +140,24 @@ func TestForkCopiesKeepTheirSources(t *testing.T) {
 	})
 }
 
+// M60: a fork brings nothing back that was purged, and nothing that is being purged.
+func TestForkBringsNothingBack(t *testing.T) {
+	r := newRig(t, openers["memory"](t))
+	sp := r.space("work")
+	s := r.session(sp.ID)
+	r.talk(s.ID, "kept", 2)
+	r.update(sp.ID, func(tx dhruva.Tx) error { return tx.RedactTurn(s.ID, 1) })
+	r.tombstone(sp.ID, 1, dhruva.ContentID(r.keys, tenant, sp.ID, dhruva.RoleAssistant, "kept answer number 1"))
+	f := r.forkAt(s.ID, 4, "")
+	turns := must[[]dhruva.Turn](r)(r.l.ListTurns(r.ctx(), f.ID, 0, 0))
+	for n, want := range []string{"", "", "kept question number 2", "kept answer number 2"} {
+		if turns[n].Content != want || turns[n].Redacted != (want == "") {
+			r.Errorf("%+v", turns[n])
+		}
+	}
+	r.wantWindow(f.ID, dhruva.ModeForked, 3, 4)
+}
+
 // A FRESH session's fork is FRESH, and can be attached like any other.
 func TestD32_ForkOfAFreshSession(t *testing.T) {
 	each(t, func(r *rig) {

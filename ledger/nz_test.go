@@ -12,7 +12,6 @@ import (
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/internal/testkit"
 	"github.com/dhruva-memory/dhruva/ledger"
-	"github.com/dhruva-memory/dhruva/store/memstore"
 )
 
 // The Australia and New Zealand script at random. The model below knows turns as
@@ -495,21 +494,33 @@ func (c *script) act() *talk {
 // the turns of a context are those that the model says, in their order, and no
 // other; also when every time is the same.
 func TestS25_S27_B1_NewZealandScript(t *testing.T) {
-	checks(t, testkit.Count(300, 10_000, 200_000))
-	keys, did := newRig(t, memstore.New()).keys, map[string]int{}
-	rapid.Check(t, func(rt *rapid.T) {
-		r := newRig(failing{t, rt}, memstore.New())
-		r.keys, r.still = keys, rapid.Bool().Draw(rt, "still")
-		r.l = &ledger.Ledger{Store: r.store, Keys: keys, Redact: ledger.Verbatim, Now: r.clock}
-		c := &script{rig: r, t: rt, space: r.space("trip").ID, did: did}
-		c.talks = []*talk{{id: c.session(c.space).ID, ends: map[dhruva.Hash]int64{}}}
-		c.saved(c.talks[0])
-		for range rapid.IntRange(6, 30).Draw(rt, "acts") {
-			c.holds(c.act())
-		}
-		if err := r.store.Close(); err != nil {
-			rt.Error(err)
-		}
-	})
-	testkit.Figure(t, "acts of the script: %v", did)
+	counts := map[string]int{
+		"memory": testkit.Count(300, 10_000, 200_000), "sqlite": testkit.Count(3, 40, 2000), "postgres": testkit.Count(3, 20, 500),
+	}
+	for name, open := range openers {
+		t.Run(name, func(t *testing.T) {
+			checks(t, counts[name])
+			keys, did, tenants := newRig(t, nil).keys, map[string]int{}, 0
+			store := open(t)
+			rapid.Check(t, func(rt *rapid.T) {
+				if tenants++; name == "memory" { // where a new one costs nothing
+					store = open(t)
+				}
+				r := newRig(failing{t, rt}, store)
+				r.keys, r.still = keys, rapid.Bool().Draw(rt, "still")
+				r.owner.Tenant = dhruva.TenantID(fmt.Sprint("run-", tenants))
+				r.l = &ledger.Ledger{Store: r.store, Keys: keys, Redact: ledger.Verbatim, Now: r.clock}
+				c := &script{rig: r, t: rt, space: r.space("trip").ID, did: did}
+				c.talks = []*talk{{id: c.session(c.space).ID, ends: map[dhruva.Hash]int64{}}}
+				c.saved(c.talks[0])
+				for range rapid.IntRange(6, 30).Draw(rt, "acts") {
+					c.holds(c.act())
+				}
+			})
+			testkit.Figure(t, "acts of the script: %v", did)
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
