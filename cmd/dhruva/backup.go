@@ -54,6 +54,9 @@ func (p *program) backup(ctx context.Context, file, store string, overwrite bool
 	if err := p.servedFrom(ctx, dir, path); err != nil {
 		return err
 	}
+	if err := notOurs(dir, file); err != nil {
+		return err
+	}
 	m := p.meter()
 	info, err := sqlstore.Backup(ctx, path, file, sqlstore.BackupOptions{Replace: overwrite, Program: version(), Progress: m.show})
 	m.end()
@@ -68,6 +71,21 @@ func (p *program) backup(ctx context.Context, file, store string, overwrite bool
 			filepath.Join(dir, auth.MasterKeyFile), auth.AdminKeyFile, providersFile, limitsFile)
 		p.say("What is deleted from now on stays in this file until you remove it.")
 	}, func(w io.Writer) { fmt.Fprintln(w, file) })
+}
+
+// notOurs refuses the name of a file of the data directory.
+func notOurs(dir, file string) error {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{auth.MasterKeyFile, auth.AdminKeyFile, providersFile, limitsFile, serverFile, elsewhereFile} {
+		own, err := os.Stat(filepath.Join(dir, name))
+		if there, other := os.Stat(abs); abs == filepath.Join(dir, name) || err == nil && other == nil && os.SameFile(own, there) {
+			return withFix(usage("%s is a file of the data directory itself", file), "choose another name")
+		}
+	}
+	return nil
 }
 
 // servedFrom refuses a store that is not the one that the running server of the

@@ -254,8 +254,17 @@ func (p *program) server(ctx context.Context, dir string) (finding, *serving) {
 // it, recompute every checkpoint, try the keys on it, and look how background
 // work stands.
 func storeChecks(ctx context.Context, path string, keyring *auth.Keyring, key string, served bool) []finding {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !onPostgres(path) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && !onPostgres(path) {
+		if _, err := os.Stat(path + "-wal"); err == nil {
+			return []finding{{"store", "problem", path + " is gone, and its log " + filepath.Base(path) + "-wal is there", mendFix(path)}}
+		}
 		return []finding{{"store", "ok", "none yet", ""}}
+	}
+	if err == nil {
+		if err := notEmptied(filepath.Dir(path), path, info.Size()); err != nil {
+			return []finding{{"store", "problem", api.Words(err), mendFix(path)}}
+		}
 	}
 	store, err := sqlstore.Open(ctx, path, sqlstore.Options{})
 	if err != nil {

@@ -149,8 +149,11 @@ func openStore(ctx context.Context, dir, at string, log *slog.Logger) (dhruva.St
 		return openPostgres(ctx, dir, at, log)
 	}
 	open := auth.OpenKeyring
-	if _, err := os.Stat(at); err == nil {
+	if info, err := os.Stat(at); err == nil {
 		open = auth.ReadKeyring
+		if err := notEmptied(dir, at, info.Size()); err != nil {
+			return nil, nil, err
+		}
 	}
 	keyring, err := open(dir)
 	if err != nil {
@@ -164,6 +167,23 @@ func openStore(ctx context.Context, dir, at string, log *slog.Logger) (dhruva.St
 		return nil, nil, withFix(err, "%s", storeFix(at, err))
 	}
 	return store, keyring, nil
+}
+
+// notEmptied refuses a store's file without a byte where there has been a store
+// already: the administrator key is made after it.
+func notEmptied(dir, at string, size int64) error {
+	if size > 0 {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, auth.AdminKeyFile)); err != nil {
+		return nil
+	}
+	return withFix(fmt.Errorf("%w: %s is empty: it was cut, for a store is never", dhruva.ErrInvalid, at), "%s", mendFix(at))
+}
+
+// mendFix is what to do about a store's file that is broken.
+func mendFix(path string) string {
+	return "restore it from a backup; or, to begin anew, move " + path + " away together with " + filepath.Base(path) + "-wal and -shm, where they are: they belong together"
 }
 
 // openPostgres looks into the database whether it is a store already.
@@ -202,6 +222,14 @@ func masterFix(dir string, err error) error {
 // storeFix: a backup helps where the file itself is broken.
 func storeFix(path string, err error) string {
 	if onPostgres(path) {
+		switch text := err.Error(); {
+		case strings.Contains(text, "newer than this program"):
+			return "use the version of dhruva that made it, or a later one"
+		case strings.Contains(text, "42501"), strings.Contains(text, "permission denied"):
+			return "grant the user the right to make tables in the schema: GRANT CREATE, USAGE ON SCHEMA … TO …"
+		case strings.Contains(text, "3F000"), strings.Contains(text, "schema of the search_path"):
+			return "make the schema that the URL names: CREATE SCHEMA … AUTHORIZATION …"
+		}
 		return "see that " + shownStore(path) + " runs, and that its user may use it"
 	}
 	for _, name := range []string{filepath.Dir(path), path, path + "-wal", path + "-shm"} {
@@ -217,7 +245,10 @@ func storeFix(path string, err error) string {
 	case errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "locked"):
 		return "another program holds " + path + ": let it end, and try again"
 	}
-	return "restore it from a backup, or move " + path + " away to begin anew"
+	if strings.Contains(err.Error(), "newer than this program") {
+		return "use the version of dhruva that made it, or a later one"
+	}
+	return mendFix(path)
 }
 
 // absentDir: a file cannot be there, because its directory is not.

@@ -70,7 +70,7 @@ func unlessEnded(ctx context.Context, err error) error {
 }
 
 func backUp(ctx context.Context, from, to string, o BackupOptions) (BackupInfo, error) {
-	if err := free(from, to, o.Replace); err != nil {
+	if err := free(ctx, from, to, o.Replace); err != nil {
 		return BackupInfo{}, err
 	}
 	src, err := openShared(ctx, from)
@@ -110,24 +110,66 @@ func (o BackupOptions) fault(step string) error {
 	return o.at(step)
 }
 
-// free: the target may be written.
-func free(from, to string, replace bool) error {
+// free: the target may be written. It is none of the store's own files, and what
+// it replaces is a backup, whatever somebody says.
+func free(ctx context.Context, from, to string, replace bool) error {
+	if err := notOf(from, to); err != nil {
+		return err
+	}
 	there, err := os.Stat(to)
 	if err == nil {
-		if source, err := os.Stat(from); err == nil && os.SameFile(source, there) {
-			return fmt.Errorf("%w: %s is the store itself", dhruva.ErrInvalid, to)
-		}
 		if !there.Mode().IsRegular() {
 			return fmt.Errorf("%w: %s is not a file", dhruva.ErrInvalid, to)
 		}
 		if !replace {
 			return taken(to)
 		}
+		if err := replaceable(ctx, to, there.Size()); err != nil {
+			return err
+		}
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if _, err := os.Stat(to + suffix); err == nil {
 			return fmt.Errorf("%w: %s exists: a store is in use under this name", dhruva.ErrConflict, to+suffix)
 		}
+	}
+	return nil
+}
+
+// notOf refuses a store's file and those that SQLite keeps beside it, whether they
+// are there at the moment or not.
+func notOf(store, name string) error {
+	at, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	own, err := filepath.Abs(store)
+	if err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		mine, err := os.Stat(own + suffix)
+		if there, other := os.Stat(at); at == own+suffix || err == nil && other == nil && os.SameFile(mine, there) {
+			return fmt.Errorf("%w: %s is a file of the store itself", dhruva.ErrInvalid, name)
+		}
+	}
+	return nil
+}
+
+// replaceable is a file that Backup has made, or an empty one.
+func replaceable(ctx context.Context, path string, size int64) error {
+	if size == 0 {
+		return nil
+	}
+	refused := fmt.Errorf("%w: %s is no backup, and is not replaced", dhruva.ErrConflict, path)
+	f, err := openSealed(ctx, path)
+	if err != nil {
+		return refused
+	}
+	defer f.close()
+	n, err := number(sqlQuerier{ctx, f.c}, "SELECT count(*) FROM main.sqlite_schema WHERE name = 'backup_manifest'")
+	if err != nil || n == 0 {
+		return refused
 	}
 	return nil
 }

@@ -210,6 +210,9 @@ func TestBackupRefuses(t *testing.T) {
 	}{
 		"taken":        {path, taken, false, dhruva.ErrConflict, "exists"},
 		"itself":       {path, path, true, dhruva.ErrInvalid, "the store itself"},
+		"its log":      {path, path + "-wal", true, dhruva.ErrInvalid, "the store itself"},
+		"its journal":  {path, path + "-journal", false, dhruva.ErrInvalid, "the store itself"},
+		"no backup":    {path, taken, true, dhruva.ErrConflict, "no backup"},
 		"in use":       {path, path[:len(path)-len("dhruva.db")] + "other.db", true, dhruva.ErrConflict, "in use"},
 		"a directory":  {path, dir, true, dhruva.ErrInvalid, "not a file"},
 		"no store":     {filepath.Join(dir, "none"), filepath.Join(dir, "b"), false, dhruva.ErrNotFound, "no file"},
@@ -231,10 +234,12 @@ func TestBackupRefuses(t *testing.T) {
 	if !found(t, taken, "something of somebody's") {
 		t.Error("the file that was there is gone")
 	}
-	if _, err := sqlstore.Backup(context.Background(), path, taken, sqlstore.BackupOptions{Replace: true}); err != nil {
+	older := filepath.Join(dir, "older")
+	backup(t, path, older)
+	if _, err := sqlstore.Backup(context.Background(), path, older, sqlstore.BackupOptions{Replace: true}); err != nil {
 		t.Error(err)
 	}
-	if _, err := sqlstore.VerifyBackup(context.Background(), taken, nil); err != nil {
+	if _, err := sqlstore.VerifyBackup(context.Background(), older, nil); err != nil {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.part-*")); len(left) > 0 {

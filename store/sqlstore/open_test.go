@@ -64,6 +64,35 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
+// TestSeveredLog: a log without its database is left as it is, for it may hold all
+// that was acknowledged.
+func TestSeveredLog(t *testing.T) {
+	for name, main := range map[string][]byte{"gone": nil, "empty": {}} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "dhruva.db")
+			log := bytes.Repeat([]byte("acknowledged "), 100)
+			if err := os.WriteFile(path+"-wal", log, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if main != nil {
+				if err := os.WriteFile(path, main, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, err := sqlstore.Open(context.Background(), path, sqlstore.Options{})
+			if err == nil {
+				s.Close()
+			}
+			if !errors.Is(err, dhruva.ErrInvalid) || !strings.Contains(err.Error(), "dhruva.db-wal") {
+				t.Errorf("%v", err)
+			}
+			if now, err := os.ReadFile(path + "-wal"); err != nil || !bytes.Equal(now, log) {
+				t.Errorf("the log changed: %v", err)
+			}
+		})
+	}
+}
+
 // TestFileIsPrivate: the file and its log can be read by their owner only.
 func TestFileIsPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {

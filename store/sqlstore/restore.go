@@ -80,6 +80,7 @@ type restore struct {
 	file, path string
 	o          RestoreOptions
 	report     *reporter
+	backup     BackupInfo
 	held       *heldFile
 	temps      []string
 	stores     []*Store
@@ -128,6 +129,7 @@ func (r *restore) run(ctx context.Context) (out Restored, err error) {
 	if out.Backup, err = verify(ctx, r.file, r.report); err != nil {
 		return out, err
 	}
+	r.backup = out.Backup
 	if r.held, err = hold(ctx, r.path); err != nil {
 		return out, err
 	}
@@ -240,7 +242,11 @@ func (r *restore) copied(ctx context.Context, kind string, from func() (*rawFile
 // consult opens what may know of deletions.
 func (r *restore) consult(ctx context.Context, c *Consulted) (err error) {
 	for _, later := range r.o.Later {
-		if _, err := verify(ctx, later, r.report); err != nil {
+		info, err := verify(ctx, later, r.report)
+		if err != nil {
+			return err
+		}
+		if err := r.isLater(later, info); err != nil {
 			return err
 		}
 		_, s, err := r.copied(ctx, "consulted", func() (*rawFile, error) { return openSealed(ctx, later) }, nil)
@@ -261,6 +267,16 @@ func (r *restore) consult(ctx context.Context, c *Consulted) (err error) {
 		return err
 	}
 	c.Present, c.Unreadable = nil, err
+	return nil
+}
+
+// isLater refuses a backup that can know nothing of what was deleted since the one
+// that is restored: the same one, or an older.
+func (r *restore) isLater(file string, info BackupInfo) error {
+	same := info.MadeAt.Equal(r.backup.MadeAt) && len(info.Diff(r.backup.Manifest)) == 0
+	if same || !info.MadeAt.IsZero() && info.MadeAt.Before(r.backup.MadeAt) {
+		return fmt.Errorf("%w: %s is not later than %s, and knows nothing of what was deleted since", dhruva.ErrInvalid, file, r.file)
+	}
 	return nil
 }
 

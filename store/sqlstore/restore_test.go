@@ -248,6 +248,7 @@ func TestRestoreRefuses(t *testing.T) {
 	refuses("none", cut+"x", RestoreOptions{}, dhruva.ErrNotFound, "no file")
 	refuses("itself", path, RestoreOptions{}, dhruva.ErrInvalid, "the store itself")
 	refuses("a cut later one", file, RestoreOptions{Later: []string{cut}}, dhruva.ErrInvalid, "cut short")
+	refuses("itself as a later one", file, RestoreOptions{Later: []string{file}}, dhruva.ErrInvalid, "is not later than")
 	unheeded := errors.New("unheeded")
 	refuses("heed", file, RestoreOptions{Heed: func(context.Context, Consulted) error { return unheeded }}, unheeded, "")
 	s := openTest(t, path)

@@ -142,6 +142,9 @@ func privateFile(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := unlessSevered(abs); err != nil {
+		return "", err
+	}
 	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", err
@@ -154,6 +157,20 @@ func privateFile(path string) (string, error) {
 		abs = "/" + abs
 	}
 	return "file:" + (&url.URL{Path: abs}).EscapedPath(), nil
+}
+
+// unlessSevered refuses a file that is gone, or empty, while its log is there: the
+// log may hold all that was acknowledged, and SQLite would drop it.
+func unlessSevered(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil // what is wrong with it is seen when it is opened
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
+			return fmt.Errorf("%w: it is gone or empty, and its log %s is there: the two belong together", dhruva.ErrInvalid, filepath.Base(path+suffix))
+		}
+	}
+	return nil
 }
 
 func source(file string, settings []pragma) string {
