@@ -18,7 +18,7 @@ func act[T any](fn func(*ledger.Ledger) (T, error)) func(*ledger.Ledger) error {
 
 // writeOps are the rows of the fault table: every method of Ledger that
 // writes has one at least (TestEveryOperationIsInTheFaultTable).
-var writeOps = slices.Concat(clientOps, backgroundOps, agentOps, pathOps)
+var writeOps = slices.Concat(clientOps, backgroundOps, agentOps, pathOps, lineageOps)
 
 // clientOps are those that somebody asks for.
 var clientOps = []writeOp{
