@@ -627,8 +627,8 @@ func TestB16_Remarks(t *testing.T) {
 		r.is(err, dhruva.ErrInvalid)
 		_, err = r.l.AddRemark(r.with(dhruva.StateRead), ledger.RemarkInput{Checkpoint: ref, Text: "x"})
 		r.is(err, dhruva.ErrDenied)
-		n := must[dhruva.Note](r)(r.l.AddRemark(r.ctx(), ledger.RemarkInput{Checkpoint: ref, Text: "the key is sk-ant-REDACTED"}))
-		if strings.Contains(n.Text, "abcdef") || n.Author != "Ana" || n.Kind != dhruva.NotePlain {
+		n := must[dhruva.Note](r)(r.l.AddRemark(r.ctx(), ledger.RemarkInput{Checkpoint: ref, Text: "the key is " + patLike}))
+		if strings.Contains(n.Text, patLike) || n.Author != "Ana" || n.Kind != dhruva.NotePlain {
 			r.Errorf("%+v", n)
 		}
 		r.delete(f.root, true)
