@@ -44,11 +44,8 @@ type Note struct {
 
 func noteOf(n dhruva.Note) Note { return Note{n.ID, n.Author, n.Text, n.Kind, n.CreatedAt} }
 
-// The kinds of authors.
-const (
-	authorModel = "llm"
-	authorHuman = "human"
-)
+// authorModel is the type of an author of whom nothing else was said.
+const authorModel = "llm"
 
 // extras are what a commit says beyond its checkpoint.
 type extras struct {
@@ -82,7 +79,7 @@ func (a *api) keepExtras(ctx context.Context, c dhruva.Checkpoint, e extras) err
 	if e.ProjectRoot == s.ProjectRoot {
 		e.ProjectRoot = ""
 	}
-	if e.AuthorType == authorType(c) {
+	if e.AuthorType == authorModel {
 		e.AuthorType = ""
 	}
 	if e.empty() {
@@ -113,14 +110,6 @@ func (a *api) extrasOf(ctx context.Context, space dhruva.SpaceID) (map[string]ex
 	return out, err
 }
 
-// authorType is told by a session: what has one was saved from a chat.
-func authorType(c dhruva.Checkpoint) string {
-	if c.Window.Session != "" {
-		return authorModel
-	}
-	return authorHuman
-}
-
 // commits shows checkpoints of a space.
 type commits struct {
 	*api
@@ -141,7 +130,7 @@ func (a *api) commits(ctx context.Context, space dhruva.SpaceID) (*commits, erro
 func (s *commits) of(ctx context.Context, c dhruva.Checkpoint) (Commit, error) {
 	e := s.extras[c.Hash.String()]
 	out := Commit{
-		Commit: agents.CommitOf(c, nil, ""), AuthorType: or(e.AuthorType, authorType(c)), ProjectRoot: orNull(or(e.ProjectRoot, s.root)),
+		Commit: agents.CommitOf(c, nil, ""), AuthorType: or(e.AuthorType, authorModel), ProjectRoot: orNull(or(e.ProjectRoot, s.root)),
 		ContextBlob: e.ContextBlob, RawSource: orNull(e.RawSource), Metadata: map[string]any{},
 	}
 	parent, err := s.ids.of(ctx, c.Parent())
@@ -278,7 +267,8 @@ func (in commitInput) extras() extras {
 	return extras{AuthorType: in.AuthorType, ProjectRoot: in.ProjectRoot, ContextBlob: in.ContextBlob, RawSource: in.RawSource, Metadata: in.Metadata}
 }
 
-// byModel: whoever names an agent as author is one, unless it says otherwise.
+// byModel reports whether a model saves on its own: whoever names an agent as the
+// author is one, unless its type says otherwise.
 func byModel(agent, kind string) bool {
 	return kind == authorModel || kind == "agent" || kind == "" && agent != ""
 }

@@ -93,9 +93,11 @@ func table(err error) (status int, detail any) {
 // tableOf are the classes of the program.
 func tableOf(err error) (status int, detail any) {
 	p := edge.ProblemOf(err)
+	var body *http.MaxBytesError
 	switch {
-	case errors.Is(err, dhruva.ErrInvalid) && p.Status == http.StatusUnprocessableEntity:
-		return http.StatusBadRequest, advice(err, words(err))
+	case errors.Is(err, dhruva.ErrInvalid) && p.Status == http.StatusUnprocessableEntity,
+		errors.Is(err, dhruva.ErrTooLarge) && p.Status == http.StatusRequestEntityTooLarge && !errors.As(err, &body):
+		return http.StatusBadRequest, advice(err, words(err)) // of a field; a whole body stays 413
 	case p.Status == http.StatusUnauthorized:
 		return p.Status, "a key is needed: " + p.Hint
 	case p.Status >= 500:

@@ -109,6 +109,9 @@ func (a *api) session(c *call, s dhruva.Session, err error) (any, error) {
 }
 
 func (a *api) createSession(c *call) (any, error) {
+	if c.PathValue("rid") != "" && len(c.body) == 0 { // the alias was called without one
+		c.body = []byte("{}")
+	}
 	in, err := body[struct {
 		RepoID   id     `json:"repo_id"`
 		Title    string `json:"title"`
