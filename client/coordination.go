@@ -76,8 +76,9 @@ type Worktree struct {
 type Probe struct {
 	DirtyFiles   int      `json:"dirty_files"`
 	DirtyPaths   []string `json:"dirty_paths" doc:"At most 3 of them."`
-	Ahead        *int     `json:"ahead" nullable:"true" doc:"Commits ahead of where it is compared with; null when there is nothing to compare with."`
+	Ahead        *int     `json:"ahead" nullable:"true" doc:"Commits ahead of the branch it is compared with; null when there is none."`
 	Behind       *int     `json:"behind" nullable:"true"`
+	Against      string   `json:"against" doc:"That branch."`
 	LastCommit   string   `json:"last_commit_sha"`
 	LastRelative string   `json:"last_commit_relative"`
 }

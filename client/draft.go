@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
@@ -22,6 +24,8 @@ type Draft struct {
 	CheckpointInput
 	Window   *Window  `json:"window" doc:"Turns it was drawn from; null when there were none."`
 	Turns    []int64  `json:"turn_numbers" doc:"The turns that the model was shown."`
+	Cut      int      `json:"cut" doc:"Turns of the window left out for the budget; the newest are kept."`
+	LeftOut  string   `json:"left_out,omitempty" doc:"What was left out and why."`
 	Uncited  []string `json:"uncited" doc:"Texts of items for which the model named no turn that there is."`
 	Provider string   `json:"provider"`
 	Model    string   `json:"model"`
@@ -41,9 +45,12 @@ type Review struct {
 	Checkpoint  dhruva.Hash   `json:"checkpoint"`
 	Issues      []ReviewIssue `json:"issues" doc:"At most 5."`
 	Suggestions []string      `json:"suggestions" doc:"At most 5."`
+	LeftOut     string        `json:"left_out,omitempty" doc:"What the model was not given."`
 	Provider    string        `json:"provider"`
 	Model       string        `json:"model"`
 	At          time.Time     `json:"at"`
+
+	ReceiptID dhruva.ReceiptID `json:"receipt_id"`
 }
 
 // ReviewIssue is one finding.
@@ -81,6 +88,16 @@ func (c *Client) Review(ctx context.Context, ref string, in ModelInput) (Review,
 // Siblings lists the turns that stand beside one: other versions of it.
 func (c *Client) Siblings(ctx context.Context, id dhruva.SessionID, seq int64) (List[Turn], error) {
 	return call[List[Turn]](ctx, c, http.MethodGet, turnPath(id, seq)+"/siblings", nil)
+}
+
+// Path lists the latest turns of a session's conversation, in order: those on the
+// way from where it stands to its beginning, before a number when it is not 0.
+func (c *Client) Path(ctx context.Context, id dhruva.SessionID, before int64, limit int) (List[Turn], error) {
+	q := url.Values{}
+	if before > 0 {
+		q.Set("before", strconv.FormatInt(before, 10))
+	}
+	return call[List[Turn]](ctx, c, http.MethodGet, sessionPath(id)+"/path"+pageQuery(dhruva.Page{Limit: limit}, q), nil)
 }
 
 // SelectTip goes on from another turn.

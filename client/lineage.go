@@ -25,17 +25,15 @@ type LineageNode struct {
 
 // Fork is a session that was forked.
 type Fork struct {
-	Session     dhruva.SessionID `json:"session_id"`
-	Title       string           `json:"title"`
-	Branch      string           `json:"branch"`
-	Checkpoint  dhruva.Hash      `json:"checkpoint" doc:"What it was forked from."`
-	Turn        *TurnRef         `json:"turn" doc:"The turn it was forked at; null when at a checkpoint."`
-	Disposition string           `json:"disposition"`
-	CreatedAt   time.Time        `json:"created_at"`
+	Session    dhruva.SessionID `json:"session_id"`
+	Title      string           `json:"title"`
+	Branch     string           `json:"branch"`
+	Checkpoint dhruva.Hash      `json:"checkpoint" doc:"What it was forked from."`
+	CreatedAt  time.Time        `json:"created_at"`
 }
 
-// Lineage is a page of a space's graph, newest first. Branches and forks stand
-// whole on the first page, and are empty on later ones.
+// Lineage is a page of a space's graph, newest first. Branches are all that there
+// are; forks are those from the checkpoints of the page.
 type Lineage struct {
 	Items    []LineageNode `json:"items"`
 	Branches []Branch      `json:"branches"`
@@ -83,18 +81,20 @@ type Conflict struct {
 	Kind   dhruva.ItemKind `json:"kind"`
 	Type   string          `json:"type" doc:"both_edited, edited_removed or contradicting_decision."`
 	Base   *ItemDetail     `json:"base" doc:"As the common ancestor has it; null when it has not."`
-	Ours   *ItemDetail     `json:"ours" doc:"As the branch has it; null when it was removed there."`
-	Theirs *ItemDetail     `json:"theirs"`
+	Ours   []ItemDetail    `json:"ours" doc:"What the branch has; nothing when it was removed there, several when more than two decisions contradict each other."`
+	Theirs []ItemDetail    `json:"theirs"`
+	Open   bool            `json:"open" doc:"No pick and no edit resolves it yet."`
 }
 
 // Merged is the outcome of a merge.
 type Merged struct {
 	Status     string       `json:"status" enum:"merged,conflicts,up_to_date" doc:"conflicts: nothing was written."`
-	Base       *dhruva.Hash `json:"base" nullable:"true" doc:"The common ancestor."`
+	Base       dhruva.Hash  `json:"base" doc:"The lowest common ancestor."`
 	Ours       dhruva.Hash  `json:"ours"`
 	Theirs     dhruva.Hash  `json:"theirs"`
-	Conflicts  []Conflict   `json:"conflicts"`
-	Items      []ItemDetail `json:"items" doc:"What the merge says; with conflicts, without them."`
+	Conflicts  []Conflict   `json:"conflicts" doc:"All there are, those too that picks resolve."`
+	Title      string       `json:"title"`
+	Items      []ItemDetail `json:"items" doc:"What the merge says besides its title; with open conflicts, what is agreed."`
 	Checkpoint *Checkpoint  `json:"checkpoint" doc:"The merge; null when nothing was written."`
 }
 
@@ -131,15 +131,16 @@ type DispositionInput struct {
 
 // Origin is where an item comes from.
 type Origin struct {
-	Item     ItemDetail  `json:"item"`
-	First    dhruva.Hash `json:"first" doc:"Checkpoint in which it first stood."`
-	Written  dhruva.Hash `json:"written" doc:"Checkpoint in which it got its present text."`
-	Author   string      `json:"author" doc:"Of that one."`
-	At       time.Time   `json:"at"`
-	Window   *Window     `json:"window" doc:"Turns that one was drawn from; null when none."`
-	Turns    []Turn      `json:"turns" doc:"Turns that the item cites."`
-	Uncited  bool        `json:"uncited" doc:"It cites no turn."`
-	Redacted bool        `json:"redacted,omitempty"`
+	Item    ItemDetail  `json:"item"`
+	First   dhruva.Hash `json:"first" doc:"Checkpoint in which it first stood."`
+	Written dhruva.Hash `json:"written" doc:"Checkpoint in which it got its present text."`
+	Author  string      `json:"author" doc:"Of that one."`
+	At      time.Time   `json:"at"`
+	Cited   dhruva.Hash `json:"cited" doc:"Checkpoint whose cites are shown."`
+	Window  *Window     `json:"window" doc:"Turns that one was drawn from; null when none."`
+	Cites   []Cite      `json:"cites" doc:"Turns of that window that the item was drawn from."`
+	Turns   []Turn      `json:"turns" doc:"Those turns, as far as they may be read."`
+	Uncited bool        `json:"uncited" doc:"It cites no turn."`
 }
 
 // Drawn is a checkpoint that was drawn from a turn.
@@ -239,8 +240,8 @@ func (c *Client) TurnCheckpoints(ctx context.Context, id dhruva.SessionID, seq i
 }
 
 // Notes lists the notes of a checkpoint, oldest first.
-func (c *Client) Notes(ctx context.Context, ref string) (List[Note], error) {
-	return call[List[Note]](ctx, c, http.MethodGet, checkpointPath(ref)+"/notes", nil)
+func (c *Client) Notes(ctx context.Context, ref string, p dhruva.Page) (List[Note], error) {
+	return call[List[Note]](ctx, c, http.MethodGet, checkpointPath(ref)+"/notes"+pageQuery(p, nil), nil)
 }
 
 // AddNote adds a note to a checkpoint.
@@ -266,8 +267,8 @@ func (c *Client) DeleteCheckpoint(ctx context.Context, ref string, cascade bool)
 
 // Reachable lists the checkpoints that a session's lineage reaches, newest
 // first.
-func (c *Client) Reachable(ctx context.Context, id dhruva.SessionID) (List[LineageNode], error) {
-	return call[List[LineageNode]](ctx, c, http.MethodGet, sessionPath(id)+"/checkpoints", nil)
+func (c *Client) Reachable(ctx context.Context, id dhruva.SessionID, p dhruva.Page) (List[LineageNode], error) {
+	return call[List[LineageNode]](ctx, c, http.MethodGet, sessionPath(id)+"/checkpoints"+pageQuery(p, nil), nil)
 }
 
 func checkpointPath(ref string) string { return "/checkpoints/" + url.PathEscape(ref) }

@@ -15,7 +15,12 @@ import (
 
 // SendInput is one message to a model in a session.
 type SendInput struct {
-	Message  string `json:"message" minLength:"1"`
+	Message string `json:"message,omitempty" doc:"What is said; left out of a regeneration."`
+	// Edit and Regenerate make another version of a turn; what followed the first
+	// stays and is left aside.
+	Edit       int64 `json:"edit,omitempty" minimum:"1" doc:"Number of the message that this one is another version of."`
+	Regenerate int64 `json:"regenerate,omitempty" minimum:"1" doc:"Number of the answer of which another version is asked for."`
+
 	Provider string `json:"provider,omitempty" doc:"Default: the session's, else the configured one."`
 	Model    string `json:"model,omitempty"`
 	History  string `json:"history,omitempty" enum:"none,session" doc:"Whether this session's turns go along. Default: session."`
@@ -27,7 +32,7 @@ type SendInput struct {
 type Sent struct {
 	Mode        dhruva.Mode     `json:"mode" doc:"FRESH, HEAD, MOUNTED or FORKED."`
 	Badge       string          `json:"badge" doc:"The mode with the hash, as shown to people."`
-	Checkpoints []dhruva.Hash   `json:"checkpoints" doc:"Checkpoints in the prompt, nearest first."`
+	Checkpoints []dhruva.Hash   `json:"checkpoints" doc:"Checkpoints in the prompt, oldest first."`
 	TurnIDs     []dhruva.TurnID `json:"turn_ids" doc:"Turns of the history in the prompt."`
 	Numbers     []int64         `json:"turn_numbers" doc:"Their sequence numbers."`
 	Base        int64           `json:"base" doc:"Only turns after this sequence number are in the window."`
@@ -50,7 +55,7 @@ type RecallState struct {
 type SendResult struct {
 	Reply string `json:"reply"`
 	Sent
-	Turns     []Turn           `json:"turns" doc:"The two turns stored: the message and the reply."`
+	Turns     []Turn           `json:"turns" doc:"The turns stored: the message and the reply; of a regeneration the reply alone."`
 	ReceiptID dhruva.ReceiptID `json:"receipt_id"`
 }
 

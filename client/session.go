@@ -26,6 +26,7 @@ type Session struct {
 	ForkedTurn *TurnRef           `json:"forked_turn" doc:"Turn a fork was taken from."`
 	Mount      *Mount             `json:"mount" doc:"What is mounted; null when nothing is."`
 	LastSeq    int64              `json:"last_sequence_number"`
+	Tip        int64              `json:"tip" doc:"Number of the turn that the next one follows."`
 	CreatedAt  time.Time          `json:"created_at"`
 	UpdatedAt  time.Time          `json:"updated_at"`
 }
@@ -61,7 +62,8 @@ type MountInput struct {
 // ForkInput starts a session at a checkpoint, or at a turn of this session.
 type ForkInput struct {
 	Checkpoint string `json:"checkpoint,omitempty" doc:"Hash or unique prefix; leave out to fork at a turn."`
-	Turn       int64  `json:"turn,omitempty" minimum:"1" doc:"Sequence number of the turn to fork at."`
+	Turn       int64  `json:"turn,omitempty" minimum:"1" doc:"Sequence number of the turn to fork at: a message is to be said anew, an answer is the last turn that is copied."`
+	Scope      string `json:"scope,omitempty" enum:"path,related,all" doc:"From a turn: which turns are copied. Default: path, what leads to it; related adds the versions that edits left aside, all is everything."`
 	Branch     string `json:"branch,omitempty" doc:"Branch the new session works on."`
 	Title      string `json:"title,omitempty"`
 	Provider   string `json:"provider,omitempty"`
@@ -95,6 +97,7 @@ type Turn struct {
 	Content   string           `json:"content"`
 	Provider  string           `json:"provider"`
 	Model     string           `json:"model"`
+	Versions  []int64          `json:"versions,omitempty" doc:"In a path: the numbers of all versions of this turn, where there are several."`
 	Interim   bool             `json:"interim,omitempty" doc:"Text that stood beside a tool call."`
 	Truncated bool             `json:"truncated,omitempty" doc:"Cut by a limit."`
 	Backfill  bool             `json:"backfill,omitempty" doc:"Learned from a later request's history."`

@@ -152,16 +152,20 @@ func (p *program) checkpointNote() *cobra.Command {
 }
 
 func (p *program) checkpointNotes() *cobra.Command {
-	return &cobra.Command{Use: "notes CHECKPOINT", Short: "Show the notes of a checkpoint", Example: "  dhruva checkpoint notes 4f2a91c", Args: cobra.ExactArgs(1),
+	var g paging
+	c := &cobra.Command{Use: "notes CHECKPOINT", Short: "Show the notes of a checkpoint, oldest first", Example: "  dhruva checkpoint notes 4f2a91c", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.with(c.Context(), func(api *client.Client) error {
-				l, err := api.Notes(c.Context(), args[0])
+				l, err := api.Notes(c.Context(), args[0], g.page())
 				if err != nil {
 					return err
 				}
+				defer p.more(l.Next)
 				return p.print(l, func(w io.Writer) { printNotes(w, l.Items) })
 			})
 		}}
+	g.flags(c)
+	return c
 }
 
 func printNotes(w io.Writer, notes []client.Note) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,35 +72,40 @@ func (p *program) merge(c *cobra.Command, api *client.Client, space string, in c
 	if m.Checkpoint != nil {
 		bare = func(w io.Writer) { fmt.Fprintln(w, m.Checkpoint.Hash) }
 	}
-	if err := p.printBare(m, func(w io.Writer) { printMerged(w, m, in) }, bare); err != nil || len(m.Conflicts) == 0 {
+	open := slices.DeleteFunc(slices.Clone(m.Conflicts), func(c client.Conflict) bool { return !c.Open })
+	if err := p.printBare(m, func(w io.Writer) { printMerged(w, m, open, in) }, bare); err != nil || len(open) == 0 {
 		return err
 	}
-	return withFix(fmt.Errorf("%w: %d items are in conflict; nothing was written", dhruva.ErrConflict, len(m.Conflicts)),
-		"pick or edit each: --pick %s=ours, or --pick '*=both'", m.Conflicts[0].Item)
+	return withFix(fmt.Errorf("%w: %d items are in conflict; nothing was written", dhruva.ErrConflict, len(open)),
+		"pick or edit each: --pick %s=ours, or --pick '*=both'", open[0].Item)
 }
 
-func printMerged(w io.Writer, m client.Merged, in client.MergeInput) {
-	for _, c := range m.Conflicts {
+func printMerged(w io.Writer, m client.Merged, open []client.Conflict, in client.MergeInput) {
+	for _, c := range open {
 		fmt.Fprintf(w, "conflict %s  %s  %s\n", c.Item, c.Kind, strings.ReplaceAll(c.Type, "_", " "))
-		for _, side := range []struct {
-			name string
-			item *client.ItemDetail
-		}{{"base  ", c.Base}, {"ours  ", c.Ours}, {"theirs", c.Theirs}} {
-			text := "(not there)"
-			if side.item != nil {
-				text = itemText(*side.item)
-			}
-			fmt.Fprintf(w, "  %s %s\n", side.name, strings.ReplaceAll(text, "\n", "\n         "))
+		if c.Base != nil {
+			printSide(w, "base  ", []client.ItemDetail{*c.Base})
 		}
+		printSide(w, "ours  ", c.Ours)
+		printSide(w, "theirs", c.Theirs)
 	}
 	switch {
-	case len(m.Conflicts) > 0:
+	case len(open) > 0:
 	case m.Status == "up_to_date":
 		fmt.Fprintf(w, "%s has all of %s already\n", oneLine(in.Into, 60), oneLine(in.From, 60))
 	case m.Checkpoint != nil:
 		fmt.Fprintf(w, "%s merged into %s: %s\n", oneLine(in.From, 60), oneLine(in.Into, 60), m.Checkpoint.Hash)
 	default:
 		printItems(w, m.Items)
+	}
+}
+
+func printSide(w io.Writer, name string, items []client.ItemDetail) {
+	if len(items) == 0 {
+		fmt.Fprintf(w, "  %s (removed)\n", name)
+	}
+	for _, i := range items {
+		fmt.Fprintf(w, "  %s %s\n", name, strings.ReplaceAll(itemText(i), "\n", "\n         "))
 	}
 }
 

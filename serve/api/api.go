@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/dhruva-memory/dhruva/agents"
 	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/ledger"
@@ -19,6 +20,8 @@ import (
 type Config struct {
 	Memory *memory.Memory
 	Keys   *auth.Keys
+	// Worktrees makes working copies; nil: none are allowed.
+	Worktrees *agents.Worktrees
 	// Version is told in the OpenAPI document.
 	Version string
 	// MaxBody bounds a request's body; 0 is 1 MiB. MaxImport is for a
@@ -37,6 +40,9 @@ type api struct {
 	ledger *ledger.Ledger
 	keys   *auth.Keys
 	huma   huma.API
+
+	agents    *agents.Agents
+	worktrees *agents.Worktrees
 }
 
 // New makes the handler of /api/v6. Request ids and the log come from
@@ -49,7 +55,11 @@ func New(c Config) http.Handler {
 		c.MaxImport = defaultMaxImport
 	}
 	mux := http.NewServeMux()
-	a := &api{memory: c.Memory, ledger: c.Memory.Ledger, keys: c.Keys}
+	a := &api{memory: c.Memory, ledger: c.Memory.Ledger, keys: c.Keys, worktrees: c.Worktrees}
+	if a.worktrees == nil {
+		a.worktrees = &agents.Worktrees{Ledger: a.ledger}
+	}
+	a.agents = &agents.Agents{Ledger: a.ledger, Worktrees: a.worktrees}
 	a.huma = humago.NewWithPrefix(mux, client.Prefix, humaConfig(c.Version))
 	a.spaces()
 	a.sessions()
@@ -58,8 +68,16 @@ func New(c Config) http.Handler {
 	a.receipts()
 	a.keyRoutes()
 	a.jobs()
+	a.lineage()
+	a.drafts()
+	a.coordination()
 	a.nullable("Session", "mount", "forked_turn")
 	a.nullable("Checkpoint", "window")
+	a.nullable("Draft", "window")
+	a.nullable("Origin", "window")
+	a.nullable("Merged", "checkpoint")
+	a.nullable("Conflict", "base")
+	a.nullable("Worktree", "probe")
 	return guard(c, edge.Routes(mux))
 }
 

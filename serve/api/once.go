@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/agents"
 	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/ledger"
 	"github.com/dhruva-memory/dhruva/serve/internal/edge"
@@ -136,7 +137,8 @@ type callKey struct{}
 
 // over is the api within a call.
 func (a *api) over(l *ledger.Ledger) *api {
-	return &api{memory: a.memory.Over(l), ledger: l, keys: a.keys.Over(l.Store), huma: a.huma}
+	trees := a.worktrees.Over(l)
+	return &api{memory: a.memory.Over(l), ledger: l, keys: a.keys.Over(l.Store), huma: a.huma, worktrees: trees, agents: &agents.Agents{Ledger: l, Worktrees: trees}}
 }
 
 // lost is the answer of a call that was done before, when what it made is not

@@ -54,7 +54,8 @@ type advised interface {
 // people and holds no secret (llm.Error). Others speak in Words.
 func classified(err error) error {
 	var up upstream
-	if errors.Is(err, dhruva.ErrUnavailable) && !errors.As(err, &up) {
+	var known advised
+	if errors.Is(err, dhruva.ErrUnavailable) && !errors.As(err, &up) && !errors.As(err, &known) {
 		return err // its words are for the log alone
 	}
 	if errors.As(err, &up) && errors.Is(err, dhruva.ErrUnavailable) {
@@ -65,7 +66,6 @@ func classified(err error) error {
 	if errors.As(err, &refusal) {
 		return err
 	}
-	var known advised
 	if errors.As(err, &known) {
 		e := edge.ProblemOf(err)
 		code, hint := known.Advice()

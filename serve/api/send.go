@@ -35,6 +35,7 @@ func (in *sendIn) input() memory.SendInput {
 	b := in.Body
 	return memory.SendInput{
 		Session: in.ID, Message: b.Message, Provider: b.Provider, Model: b.Model, History: b.History, Memory: b.Memory, Depth: b.Depth,
+		Edit: b.Edit, Regenerate: b.Regenerate,
 	}
 }
 
@@ -202,23 +203,27 @@ func sentBefore(a *api, ctx context.Context, in *sendIn, done ledger.Outcome) (c
 	if err != nil {
 		return client.SendResult{}, err
 	}
+	reply := turns[len(turns)-1]
 	evidence, err := a.evidence(ctx, r)
 	if err != nil {
 		return client.SendResult{}, err
 	}
 	sent, err := a.sent(ctx, in.ID, memory.Preview{
-		Context: *r.Context, Badge: ledger.Badge(*r.Context), Provider: turns[1].Provider, Model: turns[1].Model, Evidence: evidence,
+		Context: *r.Context, Badge: ledger.Badge(*r.Context), Provider: reply.Provider, Model: reply.Model, Evidence: evidence,
 		Recall: dhruva.Recall{Status: r.Recall.Status, Reason: r.Recall.Reason},
 	})
-	return client.SendResult{Reply: turns[1].Content, Sent: sent, Turns: each(turns, turnView), ReceiptID: r.ID}, err
+	return client.SendResult{Reply: reply.Content, Sent: sent, Turns: each(turns, turnView), ReceiptID: r.ID}, err
 }
 
-// pair are the two turns of a send.
+// pair are the two turns of a send, or the one of a regeneration.
 func (a *api) pair(ctx context.Context, id dhruva.SessionID, done ledger.Outcome) ([]dhruva.Turn, error) {
-	last := done.LastTurn()
-	rows, err := a.ledger.ListTurns(ctx, id, last-2, 2)
-	if err == nil && (last < 2 || len(rows) != 2) {
-		err = fmt.Errorf("%w: no turns %d and %d", dhruva.ErrNotFound, last-1, last)
+	last, n := done.LastTurn(), done.Turns()
+	if n == 0 || last < int64(n) {
+		return nil, fmt.Errorf("%w: no turns", dhruva.ErrNotFound)
+	}
+	rows, err := a.ledger.ListTurns(ctx, id, last-int64(n), n)
+	if err == nil && len(rows) != n {
+		err = fmt.Errorf("%w: no turns up to %d", dhruva.ErrNotFound, last)
 	}
 	return rows, err
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func (a *api) sessions() {
 	route(a, huma.Operation{OperationID: "show-session", Method: http.MethodGet, Path: "/sessions/{id}", Summary: "Show a session", Tags: tags}, a.showSession)
 	acts(a, huma.Operation{OperationID: "delete-session", Method: http.MethodDelete, Path: "/sessions/{id}", Summary: "Hide a session; its turns are not erased", Tags: tags}, dhruva.StateWrite, (*api).deleteSession)
 	changes(a, huma.Operation{OperationID: "attach-session", Method: http.MethodPut, Path: "/sessions/{id}/attach", Summary: "Move a FRESH session into a space", Tags: tags}, dhruva.StateWrite, (*api).attach, thatSession)
-	changes(a, huma.Operation{OperationID: "title-session", Method: http.MethodPost, Path: "/sessions/{id}/title", Summary: "Name a session", Tags: tags}, dhruva.StateWrite, (*api).setTitle, thatSession)
+	changes(a, huma.Operation{OperationID: "title-session", Method: http.MethodPost, Path: "/sessions/{id}/title", Summary: "Name a session; without a title a model does", Tags: tags}, dhruva.StateWrite, (*api).setTitle, thatSession)
 	route(a, huma.Operation{OperationID: "list-turns", Method: http.MethodGet, Path: "/sessions/{id}/turns", Summary: "List a session's turns in order", Tags: tags}, a.listTurns)
 	changes(a, huma.Operation{OperationID: "mount-checkpoint", Method: http.MethodPut, Path: "/sessions/{id}/mount", Summary: "Mount a checkpoint", Tags: tags}, dhruva.StateWrite, (*api).mount, thatSession)
 	changes(a, huma.Operation{OperationID: "unmount-checkpoint", Method: http.MethodDelete, Path: "/sessions/{id}/mount", Summary: "Take the mounted checkpoint away", Tags: tags}, dhruva.StateWrite, (*api).unmount, thatSession)
@@ -120,7 +121,8 @@ func (a *api) setTitle(ctx context.Context, in *struct {
 	Body client.TitleInput
 }) (client.Session, error) {
 	if in.Body.Title == "" {
-		return client.Session{}, fmt.Errorf("%w: give a title: one made by a model is not in this version", dhruva.ErrInvalid)
+		s, err := a.memory.Title(ctx, in.ID)
+		return sessionView(s), err
 	}
 	s, err := a.ledger.SetTitle(ctx, in.ID, in.Body.Title)
 	return sessionView(s), err
@@ -178,7 +180,7 @@ func (a *api) fork(ctx context.Context, in *struct {
 		return client.Session{}, fmt.Errorf("%w: give either a checkpoint or a turn to fork at", dhruva.ErrInvalid)
 	}
 	if in.Body.Turn != 0 {
-		return a.forked(ctx, ledger.ForkInput{Session: in.ID, Seq: in.Body.Turn}, in.Body)
+		return a.forked(ctx, ledger.ForkInput{Session: in.ID, Seq: in.Body.Turn, Scope: ledger.ForkScope(in.Body.Scope)}, in.Body)
 	}
 	s, err := a.ledger.Session(ctx, in.ID)
 	if err != nil {
@@ -203,7 +205,7 @@ func (a *api) forked(ctx context.Context, f ledger.ForkInput, in client.ForkInpu
 func sessionView(s dhruva.Session) client.Session {
 	v := client.Session{
 		ID: s.ID, Kind: s.Kind, Title: s.Title, Provider: s.Provider, Model: s.Model, Branch: s.Branch, Fresh: s.Fresh,
-		Seeded: s.Seeded, ForkedFrom: s.ForkedFrom, LastSeq: s.LastSeq, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		Seeded: s.Seeded, ForkedFrom: s.ForkedFrom, LastSeq: s.LastSeq, Tip: cmp.Or(s.Tip, s.LastSeq), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
 	if !s.Fresh {
 		v.SpaceID = &s.Space
