@@ -364,9 +364,14 @@ func TestPathOfAProxiedConversation(t *testing.T) {
 		r.wantWindow(id, dhruva.ModeHead, 1, 2, 3, 5)
 		r.proxied(call(sp.ID, "first thing said", "first answer", "second thing otherwise", "its answer")) // 6, 7
 		r.wantWindow(id, dhruva.ModeHead, 1, 2, 6, 7)
-		r.selectTip(id, 4)
+		if got := r.selectTip(id, 4); got.Tip != 4 {
+			r.Errorf("tip %d", got.Tip)
+		}
 		r.say(id, "goes on here", "by hand") // 8, 9
 		r.wantWindow(id, dhruva.ModeHead, 1, 2, 3, 4, 8, 9)
+		r.selectTip(id, 5) // and the client goes on with what it has
+		r.proxied(call(sp.ID, "first thing said", "first answer", "second thing otherwise", "its answer", "third thing said", "third answer"))
+		r.wantWindow(id, dhruva.ModeHead, 1, 2, 6, 7, 10, 11)
 	})
 }
 
