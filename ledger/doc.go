@@ -9,7 +9,9 @@
 //     of an exchange stand side by side. No lock is held while a model is called.
 //  2. A write that belongs to a generation that has ended since its request
 //     began is ErrFenced and leaves nothing.
-//  3. A branch head moves only to a checkpoint whose first parent it was.
+//  3. A branch head moves in one function, which writes the reflog: to a checkpoint
+//     whose first parent it was, back or forth along the reflog (Undo, Redo), or
+//     away from a checkpoint that is deleted.
 //  4. What a model is given (Resolve), what a draft reads and what a checkpoint
 //     records as its window are one function: resolve in window.go.
 //  5. A session's context never holds turns of another session, checkpoints of
@@ -41,6 +43,11 @@
 //  16. A fork from a turn shows what its source showed there, and never more of it.
 //  17. A mounted checkpoint that was deleted is an error until it is unmounted; no
 //     other context takes its place.
+//  18. A checkpoint is never changed. One that was deleted is missing for everybody
+//     but Verify and erasures; no checkpoint that is shown has a first parent that
+//     is not, and no branch is at one.
+//  19. A merge writes nothing while a conflict is open, and loses nothing that one
+//     side did and the other left alone (MergeItems).
 //
 // It stores nothing of its own. Identifiers, salts and times are made before
 // an Update begins, so that the store may run its function again.

@@ -173,11 +173,16 @@ func branchTaken(tx dhruva.Tx, space dhruva.SpaceID, name string) (bool, error) 
 	return err == nil, err
 }
 
-// freeBranch is the name, or the name with the first free number from 2.
+// freeBranch is the name, or the name with the first free number from 2. A name
+// that a branch once had is not free: a session may still work under it.
 func freeBranch(tx dhruva.Tx, space dhruva.SpaceID, name string) (string, error) {
 	for n, try := 2, name; ; n++ {
 		taken, err := branchTaken(tx, space, try)
-		if err != nil || !taken {
+		if err != nil {
+			return try, err
+		}
+		moves, err := tx.HeadMoves(dhruva.HeadMoveQuery{Space: space, Branch: try, Limit: 1})
+		if err != nil || !taken && len(moves) == 0 {
 			return try, err
 		}
 		try = fmt.Sprintf("%s-%d", name, n)
