@@ -245,11 +245,23 @@ func printItems(w io.Writer, items []client.ItemDetail) {
 
 func (p *program) forkCommand() *cobra.Command {
 	var in client.ForkInput
-	c := &cobra.Command{Use: "fork CHECKPOINT", Short: "Start a new session from a checkpoint, on a branch of its own", Args: cobra.ExactArgs(1),
-		Example: "  dhruva fork 4f2a91c --branch try-sqlite --title \"what if SQLite\"",
+	var session string
+	c := &cobra.Command{Use: "fork [CHECKPOINT]", Short: "Start a new session from a checkpoint or a turn, on a branch of its own", Args: cobra.MaximumNArgs(1),
+		Example: "  dhruva fork 4f2a91c --branch try-sqlite --title \"what if SQLite\"\n  dhruva fork --session SESSION --turn 12      with what was said up to there",
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.oneSession(c, func(api *client.Client) (client.Session, error) { return api.ForkCheckpoint(c.Context(), args[0], in) })
+			if (session == "") != (len(args) == 1) || (session == "") != (in.Turn == 0) {
+				return withFix(usage("give a checkpoint, or --session and --turn"), "usage: %s", c.UseLine())
+			}
+			return p.oneSession(c, func(api *client.Client) (client.Session, error) {
+				if session != "" {
+					return api.Fork(c.Context(), dhruva.SessionID(session), in)
+				}
+				return api.ForkCheckpoint(c.Context(), args[0], in)
+			})
 		}}
+	c.Flags().StringVar(&session, "session", "", "session whose turn to fork at")
+	c.Flags().Int64Var(&in.Turn, "turn", 0, "number of the turn: a message is to be said anew, an answer is the last that is copied")
+	c.Flags().StringVar(&in.Scope, "scope", "", "from a turn: path (default), related or all turns")
 	c.Flags().StringVar(&in.Branch, "branch", "", "name of the new branch")
 	c.Flags().StringVar(&in.Title, "title", "", "title of the new session")
 	c.Flags().StringVar(&in.Provider, "provider", "", "provider of its sends")

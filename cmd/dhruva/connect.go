@@ -129,6 +129,7 @@ func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Clien
 		in.work()
 		done = in.closeSoon
 	}
+	in.worktrees = p.worktrees(in, nil)
 	mux := http.NewServeMux()
 	mux.Handle(client.Prefix+"/", in.api())
 	rt := inProcess{api.Front{Log: log}.Wrap(mux)}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/agents"
 	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/ledger"
@@ -32,6 +33,7 @@ type installation struct {
 	memory    *memory.Memory
 	proxy     *proxy.Handler
 	mcp       *mcpserver.Server
+	worktrees *agents.Worktrees // nil: none are made
 	providers *providers
 	limits    Limits
 	log       *slog.Logger
@@ -142,7 +144,7 @@ func installed(dir string) (bool, error) {
 
 // api is the native API alone.
 func (in *installation) api() http.Handler {
-	return api.New(api.Config{Memory: in.memory, Keys: in.keys, Version: version(), MaxBody: in.limits.API.Body, MaxImport: in.limits.API.Import})
+	return api.New(api.Config{Memory: in.memory, Keys: in.keys, Worktrees: in.worktrees, Version: version(), MaxBody: in.limits.API.Body, MaxImport: in.limits.API.Import})
 }
 
 // routes is everything that is served.

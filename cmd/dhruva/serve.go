@@ -31,6 +31,7 @@ type serveFlags struct {
 	plane     string
 	insecure  bool
 	hosts     []string
+	worktrees []string
 }
 
 const defaultListen = "127.0.0.1:7373"
@@ -53,6 +54,7 @@ func (p *program) serveCommand() *cobra.Command {
 	fl.StringVar(&f.plane, "plane", "all", "what to serve; this version: all")
 	fl.BoolVar(&f.insecure, "insecure-bind", false, "listen on other than loopback without TLS")
 	fl.StringSliceVar(&f.hosts, "allow-host", nil, "further names under which the loopback listener answers")
+	fl.StringSliceVar(&f.worktrees, "worktree-root", nil, "directory below which worktrees and their projects may lie; may be repeated (default: each space's project root, and the state directory)")
 	return c
 }
 
@@ -126,6 +128,7 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	if err := keepElsewhere(dir, in.at); err != nil { // commands would take another store for this one
 		return errors.Join(withFix(err, "%s", accessFix(dir)), in.closeSoon())
 	}
+	in.worktrees = p.worktrees(in, f.worktrees)
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return errors.Join(withFix(fmt.Errorf("listen: %w", err), "%s", listenFix(err)), in.closeSoon())

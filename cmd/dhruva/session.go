@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ func (p *program) sessionCommand() *cobra.Command {
   dhruva session send SESSION "What did we decide?" --provider echo
   dhruva session preview SESSION "What did we decide?"`,
 		p.sessionList(), p.making(p.repeatable(p.sessionCreate())), p.sessionShow(), p.sessionTurns(), p.repeatable(p.sessionSend()), p.sessionPreview(),
-		p.repeatable(p.sessionTitle()), p.repeatable(p.sessionAttach()), p.repeatable(p.sessionDelete()))
+		p.repeatable(p.sessionTip()), p.repeatable(p.sessionTitle()), p.repeatable(p.sessionAttach()), p.repeatable(p.sessionDelete()))
 }
 
 func (p *program) sessionList() *cobra.Command {
@@ -173,16 +174,24 @@ func sendFlags(c *cobra.Command, in *client.SendInput) {
 
 func (p *program) sessionSend() *cobra.Command {
 	var in client.SendInput
-	c := &cobra.Command{Use: "send SESSION MESSAGE", Short: "Ask a model in a session", Args: cobra.ExactArgs(2),
-		Example: "  dhruva session send SESSION \"Hello\" --provider echo      no key, no network: it answers with what it was told\n  dhruva session send SESSION - --provider echo < question.txt",
-		RunE: func(c *cobra.Command, args []string) error {
-			var err error
-			if in.Message, err = p.text(args[1]); err != nil {
+	c := &cobra.Command{Use: "send SESSION [MESSAGE]", Short: "Ask a model in a session", Args: cobra.RangeArgs(1, 2),
+		Example: "  dhruva session send SESSION \"Hello\" --provider echo      no key, no network: it answers with what it was told\n  dhruva session send SESSION - --provider echo < question.txt\n" +
+			"  dhruva session send SESSION \"Hello there\" --edit 1     another version of message 1\n  dhruva session send SESSION --regenerate 2               another version of answer 2",
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if (in.Regenerate > 0) == (len(args) == 2) {
+				return withFix(usage("give a message, or --regenerate"), "usage: %s", c.UseLine())
+			}
+			if len(args) == 2 {
+				in.Message, err = p.text(args[1])
+			}
+			if err != nil {
 				return err
 			}
 			return p.with(c.Context(), func(api *client.Client) error { return p.send(c, api, dhruva.SessionID(args[0]), in) })
 		}}
 	sendFlags(c, &in)
+	c.Flags().Int64Var(&in.Edit, "edit", 0, "number of the message that this one is another version of")
+	c.Flags().Int64Var(&in.Regenerate, "regenerate", 0, "number of the answer of which another version is asked for")
 	return c
 }
 
@@ -248,10 +257,30 @@ func (p *program) text(arg string) (string, error) {
 }
 
 func (p *program) sessionTitle() *cobra.Command {
-	return &cobra.Command{Use: "title SESSION TITLE", Short: "Name a session", Example: "  dhruva session title SESSION \"release plan\"", Args: cobra.ExactArgs(2),
+	var model bool
+	c := &cobra.Command{Use: "title SESSION [TITLE]", Short: "Name a session, or have a model name it", Args: cobra.RangeArgs(1, 2),
+		Example: "  dhruva session title SESSION \"release plan\"\n  dhruva session title SESSION --by-model",
 		RunE: func(c *cobra.Command, args []string) error {
+			if model == (len(args) == 2) {
+				return withFix(usage("give a title, or --by-model"), "usage: %s", c.UseLine())
+			}
 			return p.oneSession(c, func(api *client.Client) (client.Session, error) {
-				return api.SetTitle(c.Context(), dhruva.SessionID(args[0]), args[1])
+				return api.SetTitle(c.Context(), dhruva.SessionID(args[0]), strings.Join(args[1:], ""))
+			})
+		}}
+	c.Flags().BoolVar(&model, "by-model", false, "let the model for background work name it")
+	return c
+}
+
+func (p *program) sessionTip() *cobra.Command {
+	return &cobra.Command{Use: "tip SESSION TURN", Short: "Go on from another version of a turn", Example: "  dhruva session tip SESSION 4", Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			seq, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil || seq < 1 {
+				return withFix(usage("%q is no number of a turn", args[1]), "`dhruva session turns %s` shows them", args[0])
+			}
+			return p.oneSession(c, func(api *client.Client) (client.Session, error) {
+				return api.SelectTip(c.Context(), dhruva.SessionID(args[0]), seq)
 			})
 		}}
 }

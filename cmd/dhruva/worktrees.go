@@ -1,0 +1,31 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/dhruva-memory/dhruva/agents"
+)
+
+// worktrees are the working copies that an installation makes: below the
+// directories that its operator names, else below the project root of the space
+// and the state directory.
+func (p *program) worktrees(in *installation, roots []string) *agents.Worktrees {
+	w := &agents.Worktrees{Ledger: in.memory.Ledger, Dir: p.stateDir("worktrees"), ProjectRoots: len(roots) == 0, Log: in.log}
+	for _, dir := range roots {
+		if abs, err := filepath.Abs(dir); err == nil { // it fails only where there is no working directory
+			w.Roots = append(w.Roots, abs)
+		}
+	}
+	return w
+}
+
+// stateDir is where what can be made again is kept; "" where nothing says where.
+func (p *program) stateDir(name string) string {
+	if d := p.env("XDG_STATE_HOME"); d != "" {
+		return filepath.Join(d, "dhruva", name)
+	}
+	if home := first(p.env, "HOME", "USERPROFILE"); home != "" {
+		return filepath.Join(home, ".local", "state", "dhruva", name)
+	}
+	return ""
+}
