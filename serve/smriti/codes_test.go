@@ -26,7 +26,9 @@ func TestCodes(t *testing.T) {
 	claim := r.want(201, "POST", "/api/v5/claims", object{"space_id": space, "agent": "a", "scope": "s"})["id"].(string)
 	v2, chat, v5 := "/api/v2", "/api/v4/chat", "/api/v5"
 	send := func(more ...any) object { return r.message(session, "m", more...) }
-	save := func(space, session string) object { return object{"repo_id": space, "session_id": session, "message": "m"} }
+	save := func(space, session string) object {
+		return object{"repo_id": space, "session_id": session, "message": "m"}
+	}
 	r.want(200, "PATCH", v5+"/claims/"+claim, object{"status": "done"})
 	for _, c := range []struct {
 		status       int
