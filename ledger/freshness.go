@@ -77,8 +77,8 @@ func freshness(tx dhruva.Tx, space dhruva.SpaceID, head dhruva.Hash, ref string)
 		return f, err
 	}
 	f.Since, f.Branch = since.Hash, since.Branch
-	main := mainLine{places: map[dhruva.Hash]int{}}
-	if err := main.walk(tx, space, head, since.Hash); err != nil {
+	line, main := newLine(tx, space), mainLine{places: map[dhruva.Hash]int{}}
+	if err := main.walk(line, head, since.Hash); err != nil {
 		return f, err
 	}
 	at, onMain := main.places[since.Hash]
@@ -93,7 +93,7 @@ func freshness(tx dhruva.Tx, space dhruva.SpaceID, head dhruva.Hash, ref string)
 		f.State = SinceAside
 	}
 	if !onMain {
-		if at, err = main.meets(tx, space, since.Hash); err != nil {
+		if at, err = main.meets(line, since.Hash); err != nil {
 			return f, err
 		}
 		if at == 0 && f.State == SinceAside && !head.IsZero() {
@@ -131,8 +131,8 @@ type mainLine struct {
 }
 
 // walk goes down the line to a checkpoint, or to its end.
-func (m *mainLine) walk(tx dhruva.Tx, space dhruva.SpaceID, from, to dhruva.Hash) error {
-	return eachAncestor(tx, space, from, func(o dhruva.Outline) bool {
+func (m *mainLine) walk(l *line, from, to dhruva.Hash) error {
+	return l.each(from, func(o dhruva.Outline) bool {
 		if !o.HiddenAt.IsZero() {
 			return false
 		}
@@ -146,9 +146,9 @@ func (m *mainLine) walk(tx dhruva.Tx, space dhruva.SpaceID, from, to dhruva.Hash
 
 // meets is where the line from another checkpoint reaches this one: how many
 // are newer; all of them when it never does.
-func (m *mainLine) meets(tx dhruva.Tx, space dhruva.SpaceID, from dhruva.Hash) (at int, err error) {
+func (m *mainLine) meets(l *line, from dhruva.Hash) (at int, err error) {
 	at = len(m.places)
-	err = eachAncestor(tx, space, from, func(o dhruva.Outline) bool {
+	err = l.each(from, func(o dhruva.Outline) bool {
 		n, met := m.places[o.Hash]
 		if met {
 			at = n
@@ -158,26 +158,66 @@ func (m *mainLine) meets(tx dhruva.Tx, space dhruva.SpaceID, from dhruva.Hash) (
 	return at, err
 }
 
-// eachAncestor walks first parents from a checkpoint, itself included, hidden
-// ones too, until fn has seen enough. It reads more at a time the longer it
-// takes.
-func eachAncestor(tx dhruva.Tx, space dhruva.SpaceID, from dhruva.Hash, fn func(dhruva.Outline) bool) error {
-	seen := map[dhruva.Hash]bool{}
-	for limit := 32; !from.IsZero(); limit = min(4*limit, 4096) {
-		rows, err := tx.Ancestry(from, limit)
-		if err != nil {
+// lineBegin is how many checkpoints of a line are asked for at first.
+const lineBegin = 64
+
+// line walks first parents, hidden ones too. The beginning of a walk is asked
+// for by itself. What is further down is looked up in pages of all checkpoints,
+// newest first: a store lists many much faster than it follows them.
+type line struct {
+	tx    dhruva.Tx
+	space dhruva.SpaceID
+	known map[dhruva.Hash]dhruva.Outline
+	page  dhruva.Page
+	dry   bool
+}
+
+func newLine(tx dhruva.Tx, space dhruva.SpaceID) *line {
+	return &line{tx: tx, space: space, known: map[dhruva.Hash]dhruva.Outline{}, page: dhruva.Page{Limit: 1000}}
+}
+
+// each walks from a checkpoint, itself included, until fn has seen enough.
+func (l *line) each(from dhruva.Hash, fn func(dhruva.Outline) bool) error {
+	if from.IsZero() {
+		return nil
+	}
+	rows, err := l.tx.Ancestry(from, lineBegin)
+	if err != nil {
+		return err
+	}
+	l.learn(rows)
+	for seen := map[dhruva.Hash]bool{}; !from.IsZero() && !seen[from]; {
+		seen[from] = true
+		o, there, err := l.at(from)
+		if err != nil || !there || !fn(o) {
 			return err
 		}
-		for _, o := range rows {
-			if o.Space != space || seen[o.Hash] || !fn(o) {
-				return nil
-			}
-			seen[o.Hash] = true
-		}
-		if len(rows) < limit {
-			return nil
-		}
-		from = rows[len(rows)-1].Parent()
+		from = o.Parent()
 	}
 	return nil
+}
+
+// at is one checkpoint of the space.
+func (l *line) at(h dhruva.Hash) (dhruva.Outline, bool, error) {
+	for {
+		if o, there := l.known[h]; there || l.dry {
+			return o, there, nil
+		}
+		rows, err := l.tx.ListOutlines(dhruva.OutlineQuery{Space: l.space, Page: l.page})
+		if err != nil {
+			return dhruva.Outline{}, false, err
+		}
+		l.learn(rows)
+		if l.dry = len(rows) < l.page.Limit; !l.dry {
+			l.page.After = rows[len(rows)-1].Hash.String()
+		}
+	}
+}
+
+func (l *line) learn(rows []dhruva.Outline) {
+	for _, o := range rows {
+		if o.Space == l.space {
+			l.known[o.Hash] = o
+		}
+	}
 }
