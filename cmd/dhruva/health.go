@@ -10,6 +10,7 @@ import (
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/client"
+	"github.com/dhruva-memory/dhruva/serve/smriti"
 )
 
 // readyTime bounds the question whether the store answers.
@@ -55,6 +56,6 @@ func (in *installation) health(instance string) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(h) // a client that has gone cannot be told
+		_ = json.NewEncoder(w).Encode(compatibleHealth{h, gitSHA(), smriti.Capabilities()}) // a client that has gone cannot be told
 	})
 }

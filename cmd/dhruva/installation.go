@@ -148,8 +148,12 @@ func (in *installation) api() http.Handler {
 }
 
 // routes is everything that is served.
-func (in *installation) routes(instance string) *http.ServeMux {
+func (in *installation) routes(instance string, f serveFlags) *http.ServeMux {
 	mux := http.NewServeMux()
+	compatible := in.compatible(f)
+	for _, version := range []string{"v1", "v2", "v4", "v5"} {
+		mux.Handle("/api/"+version+"/", compatible)
+	}
 	mux.Handle(client.Prefix+"/", in.api())
 	mux.Handle("/mcp", in.mcp.Handler())
 	mux.Handle("/v1/", in.echoByDefault(in.proxy))

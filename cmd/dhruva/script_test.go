@@ -41,7 +41,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"dhruva": cmdDhruva, "exits": cmdExits, "get": cmdGet, "serve": cmdServe, "repeat": cmdRepeat, "twins": cmdTwins,
-			"erase": cmdErase, "cut": cmdCut, "sql": cmdSQL, "mode": cmdMode, "holds": cmdHolds,
+			"http": cmdHTTP, "erase": cmdErase, "cut": cmdCut, "sql": cmdSQL, "mode": cmdMode, "holds": cmdHolds,
 		},
 		RequireUniqueNames: true,
 	})

@@ -32,6 +32,8 @@ type serveFlags struct {
 	insecure  bool
 	hosts     []string
 	worktrees []string
+	// needKey: the compatible API wants a key on loopback too.
+	needKey bool
 }
 
 const defaultListen = "127.0.0.1:7373"
@@ -43,7 +45,7 @@ func (p *program) serveCommand() *cobra.Command {
 		Example: `  dhruva serve
   dhruva serve --listen 127.0.0.1:0 --data ./data      a free port, a directory of its own
   OPENAI_API_KEY=sk-… dhruva serve                     then point a client's base URL at http://127.0.0.1:7373/v1`,
-		Long: "Serves the provider proxy (/v1), the native API (/api/v6) and MCP (/mcp), and works in the background.\n" +
+		Long: "Serves the provider proxy (/v1), the native API (/api/v6), the API of Smriti (/api/v1 to /api/v5)\nand MCP (/mcp), and works in the background.\n" +
 			"Logs JSON lines to standard error; prints one line to standard output when ready. SIGHUP reads the providers again.",
 		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), f) },
 	}
@@ -54,6 +56,7 @@ func (p *program) serveCommand() *cobra.Command {
 	fl.StringVar(&f.plane, "plane", "all", "what to serve; this version: all")
 	fl.BoolVar(&f.insecure, "insecure-bind", false, "listen on other than loopback without TLS")
 	fl.StringSliceVar(&f.hosts, "allow-host", nil, "further names under which the loopback listener answers")
+	fl.BoolVar(&f.needKey, "need-key", false, "want a key for /api/v1 to /api/v5 too; without it, requests from this machine need none on loopback (set it behind a proxy)")
 	fl.StringSliceVar(&f.worktrees, "worktree-root", nil, "directory below which worktrees and their projects may lie; may be repeated (default: each space's project root, and the state directory)")
 	return c
 }
@@ -137,7 +140,7 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	in.work()
 	me := serving{URL: urlOf(l.Addr()), PID: os.Getpid(), Instance: dhruva.NewID(), Store: bareStore(in.at)}
 	srv := &http.Server{
-		Handler:           proxy.Unclean(f.front(log).Wrap(in.routes(me.Instance))),
+		Handler:           proxy.Unclean(f.front(log).Wrap(in.routes(me.Instance, f))),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

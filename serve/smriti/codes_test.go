@@ -219,6 +219,7 @@ func TestWhoMayCome(t *testing.T) {
 	r.want(403, "GET", repos, nil, "Origin", "https://evil.example")
 	r.want(403, "POST", repos, object{"name": "x"}, "Origin", "null")
 	r.want(403, "GET", repos, nil, "Host", "evil.example")
+	r.want(401, "GET", repos, nil, "X-Forwarded-For", "203.0.113.9")
 	r.want(401, "GET", trees+"?space_id="+space, nil)
 	r.want(401, "POST", trees, object{"space_id": space, "agent": "a"})
 	r.want(401, "DELETE", trees+"/"+nobody, nil)

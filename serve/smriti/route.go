@@ -71,26 +71,38 @@ func (c Config) guarded(a *api, r route) http.Handler {
 		}
 		r.serve(a, w, &call{Request: req, body: body, plain: a})
 	})
-	guard := edge.Guard{Keys: c.Keys, Refuse: refuse}
+	keyed := edge.Guard{Keys: c.Keys, Refuse: refuse}
 	if c.Local != nil && !r.keyed {
-		guard.Local = func(req *http.Request) (dhruva.Principal, bool) { return auth.LocalPrincipal(), c.Local(req) }
-		return c.fromHere(guard.Wrap(serve), edge.Guard{Keys: c.Keys, Refuse: refuse}.Wrap(serve))
+		local := keyed
+		local.Local = func(*http.Request) (dhruva.Principal, bool) { return auth.LocalPrincipal(), true }
+		return c.fromHere(local.Wrap(serve), keyed.Wrap(serve))
 	}
-	return guard.Wrap(serve)
+	return keyed.Wrap(serve)
 }
 
 // fromHere takes requests without a key only when Host and Origin are of this
 // machine: a page that a browser of this machine shows must not act as its owner.
+// What a proxy says it forwarded is of somebody else.
 func (c Config) fromHere(local, keyed http.Handler) http.Handler {
 	here := edge.Loopback(local, c.AllowedHosts)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cred, err := auth.Credential(r)
-		if err == nil && cred.Key.IsZero() && c.Local(r) {
+		if err == nil && cred.Key.IsZero() && !forwarded(r.Header) && c.Local(r) {
 			here.ServeHTTP(w, r)
 			return
 		}
 		keyed.ServeHTTP(w, r)
 	})
+}
+
+// forwarded reports whether a proxy says that it sent a request on.
+func forwarded(h http.Header) bool {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via", "Cf-Connecting-Ip"} {
+		if len(h.Values(name)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // readBody reads the whole body under its limit and a deadline of its own, and
