@@ -159,6 +159,9 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("only %d texts fit", len(texts))
 		}
 		wantTexts(t, s, texts)
+		if d.exact && !s.Full() { // a limit of file sizes is another error
+			t.Error("the store does not say that it is full")
+		}
 		for range 3 {
 			if !d.exact { // the log may have been begun anew, and be short again
 				break
@@ -182,6 +185,9 @@ func TestFullDisk(t *testing.T) {
 		d.room(64 << 10)
 		if err := said(s, "there is room again"); err != nil {
 			t.Fatalf("with room: %v", err)
+		}
+		if s.Full() {
+			t.Error("with room the store says that it is full")
 		}
 		texts = append(texts, "there is room again")
 		wantTexts(t, s, texts)

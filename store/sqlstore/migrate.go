@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"fmt"
 	"io/fs"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,22 +28,24 @@ func migrate(d *dialect, c conn) error {
 	if err != nil {
 		return err
 	}
-	for {
-		more, err := migrateOne(d, c, names)
-		if err != nil || !more {
+	for anew, more := false, true; more; {
+		if more, err = migrateOne(d, c, names, &anew); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-// migrateOne applies the next migration, if there is one.
-func migrateOne(d *dialect, c conn, names []string) (more bool, err error) {
+// migrateOne applies the next migration, if there is one. anew: there was no store
+// when we came, so that nothing of it could be wanted back.
+func migrateOne(d *dialect, c conn, names []string, anew *bool) (more bool, err error) {
 	done, err := applied(d, c)
 	if err == nil && len(done) == len(names) { // the usual case takes no lock
-		return false, compatible(done, names)
+		return false, firstOf(compatible(done, names), allTables(d, c))
 	}
+	*anew = *anew || err == nil && len(done) == 0
 	kept := func(err error) error { return err }
-	if err == nil && len(done) > 0 && compatible(done, names) == nil && d.before != nil {
+	if err == nil && !*anew && compatible(done, names) == nil && d.before != nil {
 		if kept, err = d.before(names[len(done)]); err != nil {
 			return false, err
 		}
@@ -102,7 +106,38 @@ func applied(d *dialect, c conn) ([]string, error) {
 	if err != nil && !c.lost() {
 		return nil, fmt.Errorf("%w: it was made by another program: its table of migrations is not ours: %w", dhruva.ErrInvalid, err)
 	}
+	if err == nil && len(names) == 0 && len(tables) > 1 { // both come in one transaction
+		return nil, fmt.Errorf("%w: it is damaged: its table of migrations is empty, and there are other tables", dhruva.ErrInvalid)
+	}
 	return names, err
+}
+
+// made finds the tables that a migration makes.
+var made = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+
+// allTables refuses a store of which a table is gone: it would be found out by one
+// request after another.
+func allTables(d *dialect, c conn) error {
+	there, err := texts(c, d.tables)
+	if err != nil {
+		return err
+	}
+	names, err := fs.Glob(d.schema, "*.sql")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(d.schema, name)
+		if err != nil {
+			return err
+		}
+		for _, table := range made.FindAllStringSubmatch(string(text), -1) {
+			if !slices.Contains(there, table[1]) {
+				return fmt.Errorf("%w: it is damaged: its table %s is gone", dhruva.ErrInvalid, table[1])
+			}
+		}
+	}
+	return nil
 }
 
 // texts reads a column of texts.

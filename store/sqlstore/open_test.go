@@ -37,6 +37,8 @@ func TestNewerOrForeignStoreIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{
 		"newer":   {"INSERT INTO migrations VALUES (99, '0099_later.sql', 0)", "newer"},
 		"foreign": {"UPDATE migrations SET name = 'other.sql' WHERE number = 1", "another program"},
+		"emptied": {"DELETE FROM migrations", "its table of migrations is empty"},
+		"torn":    {"DROP TABLE notes", "its table notes is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "dhruva.db")

@@ -3,7 +3,9 @@ package sqlstore_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +26,8 @@ func TestNewerOrForeignSchemaIsRefused(t *testing.T) {
 	}{
 		"newer":             {true, "INSERT INTO migrations VALUES (99, '0099_later.sql', 0)", "newer"},
 		"foreign":           {true, "UPDATE migrations SET name = 'other.sql' WHERE number = 1", "another program"},
+		"emptied":           {true, "DELETE FROM migrations", "its table of migrations is empty"},
+		"torn":              {true, "DROP TABLE notes CASCADE", "its table notes is gone"},
 		"tables of another": {false, "CREATE TABLE customers (id int)", "customers"},
 		"view of another":   {false, "CREATE VIEW v AS SELECT 1", "another program"},
 		"other migrations":  {false, "CREATE TABLE migrations (version int)", "another program"},
@@ -118,6 +122,54 @@ func TestSecretsAreNotShown(t *testing.T) {
 					t.Errorf("shows the password: %v", err)
 				}
 			}
+		}
+	}
+}
+
+// TestNewSchemaIsNoMigration: what is made anew has no way back to speak of; what
+// is older has.
+func TestNewSchemaIsNoMigration(t *testing.T) {
+	at := pgtest.URL(t)
+	var log strings.Builder
+	o := sqlstore.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	open(t, at, o).Close()
+	if log.Len() > 0 {
+		t.Errorf("the log of a new store: %s", &log)
+	}
+	run(t, raw(t, at), "DROP TABLE notes, claims, worktrees, documents, head_moves CASCADE")
+	run(t, raw(t, at), "DELETE FROM migrations WHERE number = 3")
+	if s, err := sqlstore.Open(context.Background(), at, o); err == nil { // it may fail at what else it made
+		s.Close()
+	}
+	if !strings.Contains(log.String(), "a way back is a base backup") {
+		t.Errorf("the log of an older store: %q", &log)
+	}
+}
+
+// TestExempt: a role for which row-level security does not hold is told by name.
+func TestExempt(t *testing.T) {
+	s := pgtest.Start(t, pgtest.Options{})
+	at := s.URL(t)
+	super := raw(t, s.Superuser())
+	run(t, super, "CREATE ROLE exempted LOGIN NOSUPERUSER BYPASSRLS")
+	run(t, super, "GRANT "+pgtest.Role+" TO exempted")
+	as := func(role string) string {
+		u, err := url.Parse(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.User(role)
+		return u.String()
+	}
+	su, err := url.Parse(s.Superuser())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{
+		at: "", as("exempted"): "exempted", as(su.User.Username()): su.User.Username(), filepath.Join(t.TempDir(), "dhruva.db"): "",
+	} {
+		if got, err := sqlstore.Exempt(context.Background(), at); got != want || err != nil {
+			t.Errorf("%q of %s, want %q: %v", got, at, want, err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type postgres struct {
 	config  *pgconn.Config
 	named   bool          // statements are prepared under names
 	timeout time.Duration // of what has no deadline
-	secrets []string
+	secrets secrets
 	life    context.Context // that of the store, once it is open
 	ending  sync.WaitGroup  // requests to end what connections did that are gone
 }
@@ -95,12 +95,15 @@ func parsePostgres(at string) (*postgres, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: not a valid URL of a PostgreSQL database", dhruva.ErrInvalid)
 	}
-	secrets := secretsOf(u)
+	hide := secretsOf(u)
 	c, err := pgx.ParseConfig(at)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", dhruva.ErrInvalid, redact(err.Error(), append(secrets, at)))
+		hide.add(at)
+		return nil, fmt.Errorf("%w: %s", dhruva.ErrInvalid, hide.redact(err.Error()))
 	}
-	p := &postgres{config: &c.Config, secrets: append(secrets, c.Password)}
+	hide.add(c.Password)
+	hide.shown = append(hide.shown, c.User, c.Database, c.Host)
+	p := &postgres{config: &c.Config, secrets: hide}
 	switch c.DefaultQueryExecMode {
 	case pgx.QueryExecModeCacheStatement:
 		p.named = true
@@ -129,39 +132,6 @@ func setDefault(params map[string]string, name, value string) {
 	if _, ok := params[name]; !ok {
 		params[name] = value
 	}
-}
-
-// secretsOf are the texts in a URL that must not be shown, as they stand there
-// and as they are meant.
-func secretsOf(u *url.URL) (out []string) {
-	add := func(s string) {
-		if s != "" {
-			out = append(out, s, url.QueryEscape(s), url.PathEscape(s))
-		}
-	}
-	if p, ok := u.User.Password(); ok {
-		add(p)
-		if _, raw, ok := strings.Cut(u.User.String(), ":"); ok {
-			add(raw)
-		}
-	}
-	for name, values := range u.Query() {
-		if strings.Contains(name, "password") || strings.Contains(name, "secret") || strings.Contains(name, "token") {
-			for _, v := range values {
-				add(v)
-			}
-		}
-	}
-	return out
-}
-
-func redact(text string, secrets []string) string {
-	for _, s := range secrets {
-		if s != "" {
-			text = strings.ReplaceAll(text, s, "xxxxx")
-		}
-	}
-	return text
 }
 
 // name is the database without its password and parameters.
@@ -211,10 +181,10 @@ func keepalive(c *pgconn.PgConn) {
 // hidden is an error whose text shows no secrets.
 type hidden struct {
 	err     error
-	secrets []string
+	secrets secrets
 }
 
-func (h hidden) Error() string { return redact(h.err.Error(), h.secrets) }
+func (h hidden) Error() string { return h.secrets.redact(h.err.Error()) }
 func (h hidden) Unwrap() error { return h.err }
 
 const pgServer = `SELECT coalesce(current_schema()::text, ''), current_setting('server_version_num')::bigint,

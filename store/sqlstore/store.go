@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dhruva-memory/dhruva"
@@ -89,6 +90,7 @@ type Store struct {
 	running  sync.WaitGroup   // the lanes, and who watches other processes
 	hints    hints
 	telling  sync.WaitGroup // who tells them
+	noRoom   atomic.Bool    // the last write found none
 
 	life    context.Context // ends with Close
 	closing <-chan struct{} // closed then

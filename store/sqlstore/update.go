@@ -44,7 +44,7 @@ func (s *Store) Update(ctx context.Context, scopes []dhruva.Scope, fn func(dhruv
 	case <-s.closing:
 		return fmt.Errorf("sqlstore: update: %w", errClosed)
 	}
-	return u.follow(fn)
+	return s.noted(u, u.follow(fn))
 }
 
 // follow runs fn whenever the lane says so, until the outcome is there.
