@@ -83,14 +83,15 @@ func settled() []setting {
 }
 
 // environment is all that git sees of ours. GIT_ALLOW_PROTOCOL is a list of
-// transports that replaces all configuration of them, and names none.
+// transports that replaces all configuration of them, and names none;
+// GIT_WORK_TREE is where files are, whatever core.worktree says.
 func (g *git) environment() []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C", "TZ=UTC",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_SSH_COMMAND=false", "GIT_PAGER=cat", "GIT_EDITOR=false",
 		"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_PROTOCOL_FROM_USER=0",
-		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(g.dir), "GIT_DISCOVERY_ACROSS_FILESYSTEM=0",
+		"GIT_WORK_TREE=" + g.dir, "GIT_CEILING_DIRECTORIES=" + filepath.Dir(g.dir), "GIT_DISCOVERY_ACROSS_FILESYSTEM=0",
 		"GIT_AUTHOR_NAME=Dhruva", "GIT_AUTHOR_EMAIL=dhruva@localhost", "GIT_COMMITTER_NAME=Dhruva", "GIT_COMMITTER_EMAIL=dhruva@localhost",
 	}
 	all := append(settled(), g.config...)

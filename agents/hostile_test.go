@@ -212,6 +212,39 @@ func TestD29_NothingThatARepositorySaysIsRun(t *testing.T) {
 	}
 }
 
+// D29: files are written and taken away where the working copy is, whatever the
+// configuration says about that.
+func TestD29_TheConfigurationDoesNotSayWhereFilesAre(t *testing.T) {
+	r := project(t)
+	outside := real(t, t.TempDir())
+	r.write(outside, "readme.txt", "theirs\n")
+	elsewhere := "[core]\n\tworktree = " + quoted(outside) + "\n"
+	r.configure("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n" + elsewhere)
+	r.write(r.repo, ".git/config.worktree", elsewhere)
+	w := r.open(agents.WorktreeInput{})
+	if !exists(filepath.Join(w.Path, "readme.txt")) {
+		t.Error("nothing was checked out")
+	}
+	dir := strings.TrimPrefix(strings.TrimSpace(string(r.read(w.Path, ".git"))), "gitdir: ")
+	r.write(dir, "config.worktree", elsewhere) // and later, by whoever works there
+	r.says(w, `0 dirty [], 0 ahead and 0 behind of main, last commit 3 hours ago`)
+	r.write(w.Path, "new.txt", "x")
+	_, err := r.w.Close(r.ctx, string(w.ID), false)
+	r.is(err, dhruva.ErrConflict)
+	_, err = r.w.Close(r.ctx, string(w.ID), true)
+	r.must(err)
+	if left, err := os.ReadDir(outside); err != nil || len(left) != 1 || string(r.read(outside, "readme.txt")) != "theirs\n" || exists(w.Path) {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+func (r *rig) read(dir, name string) []byte {
+	r.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	r.must(err)
+	return b
+}
+
 // visit does all that is done to working copies.
 func (r *rig) visit() {
 	r.Helper()
