@@ -304,7 +304,7 @@ func (a *api) saved(c *call, in ledger.CommitInput, e extras) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.plain.keepExtras(c.ctx(), at, e); err != nil {
+	if err := c.plain.keepExtras(ledger.AsMaker(c.ctx()), at, e); err != nil {
 		return nil, fmt.Errorf("smriti: commit %s was saved; what it says beyond its state was not: %w", at.Hash.Short(), err)
 	}
 	return c.plain.commit(ledger.AsMaker(c.ctx()), at)

@@ -430,3 +430,113 @@ func TestD33_NoMockUnlessAskedFor(t *testing.T) {
 		t.Errorf("v1 with the mock: %v", got)
 	}
 }
+
+// TestD6_AForkFollowsItsOwnHead: what is saved on it enters its context.
+func TestD6_AForkFollowsItsOwnHead(t *testing.T) {
+	r := newRig(t)
+	space := r.space("s")
+	at := r.commit(space, "c", "summary", "SOURCE")["id"]
+	fork := r.want(201, "POST", "/api/v5/lineage/sessions/fork", object{"space_id": space, "checkpoint_id": at})["session_id"].(string)
+	r.say(fork, "on the fork")
+	r.holds(r.prompt(), "SOURCE")
+	r.save(space, fork, "own", "summary", "OWN-HEAD")
+	r.commit(space, "later on main", "summary", "LATER-ON-MAIN")
+	r.say(fork, "go on")
+	r.holds(r.prompt(), "OWN-HEAD")
+	r.lacks(r.prompt(), "on the fork", "LATER-ON-MAIN")
+}
+
+// TestD7_SavingWhileMountedFollowsTheMount, where the server holds it.
+func TestD7_SavingWhileMountedFollowsTheMount(t *testing.T) {
+	r := newRig(t)
+	space := r.space("s")
+	session, one := r.mounted(space)
+	two := r.save(space, session, "Two")
+	ctx := dhruva.WithPrincipal(t.Context(), auth.LocalPrincipal())
+	if _, err := r.ledger.Mount(ctx, dhruva.SessionID(session), one.(string), 1); err != nil {
+		t.Fatal(err)
+	}
+	r.say(session, "another way")
+	three := r.save(space, session, "Three")
+	if three["parent_commit_id"] != one || three["branch_name"] == "main" || two["parent_commit_id"] != one {
+		t.Errorf("saved: %v", three)
+	}
+}
+
+// TestD8_AnotherSessionsCheckpointHidesNothing of this one's turns.
+func TestD8_AnotherSessionsCheckpointHidesNothing(t *testing.T) {
+	r := newRig(t)
+	space := r.space("s")
+	session := r.session(object{"repo_id": space})
+	r.say(session, "NOT-SAVED-YET")
+	r.commit(space, "of somebody else", "summary", "THEIRS")
+	r.say(session, "go on")
+	r.holds(r.prompt(), "NOT-SAVED-YET", "THEIRS")
+}
+
+func TestD9_ParallelSendsAreNumberedInPairs(t *testing.T) {
+	r := newRig(t)
+	session := r.session(object{"repo_id": r.space("s")})
+	const many = 8
+	done := make(chan int, many)
+	for n := range many {
+		go func() {
+			status, _ := r.do("POST", "/api/v4/chat/send", r.message(session, fmt.Sprint("m", n)))
+			done <- status
+		}()
+	}
+	for range many {
+		if s := <-done; s != 200 {
+			t.Errorf("status %d", s)
+		}
+	}
+	for n, turn := range r.list("/api/v4/chat/sessions/" + session + "/turns") {
+		if turn["sequence_number"] != float64(n+1) || turn["role"] != []string{"user", "assistant"}[n%2] {
+			t.Errorf("turn %d: %v", n+1, turn)
+		}
+	}
+}
+
+// TestD27_MetricsCountBranchesAndExpiredClaims.
+func TestD27_MetricsCountBranchesAndExpiredClaims(t *testing.T) {
+	r := newRig(t)
+	space := r.space("s")
+	at := r.commit(space, "c")["id"]
+	r.session(object{"repo_id": space})
+	r.want(201, "POST", "/api/v5/lineage/sessions/fork", object{"space_id": space, "checkpoint_id": at, "branch_name": "b"})
+	for range 2 {
+		r.want(201, "POST", "/api/v5/claims", object{"space_id": space, "agent": "a", "scope": "s", "ttl_hours": 1})
+	}
+	r.late.Store(int64(2 * time.Hour))
+	m := r.want(200, "GET", "/api/v5/metrics/spaces/"+space, nil)
+	if b := m["branches"].(object); b["active"] != 1.0 || b["abandoned"] != 0.0 {
+		t.Errorf("branches: %v", b)
+	}
+	if c := m["coordination"].(object); c["total_claims"] != 2.0 || c["claims_expired"] != 2.0 || c["claim_completion_rate"] != nil {
+		t.Errorf("claims: %v", c)
+	}
+}
+
+func TestD32_AForkIsNotAttachedElsewhere(t *testing.T) {
+	r := newRig(t)
+	space, other := r.space("s"), r.space("other")
+	at := r.commit(space, "c")["id"]
+	fork := r.want(201, "POST", "/api/v5/lineage/sessions/fork", object{"space_id": space, "checkpoint_id": at})["session_id"].(string)
+	r.want(409, "PUT", "/api/v4/chat/sessions/"+fork+"/attach", object{"repo_id": other})
+}
+
+// TestD34_ArtifactsHaveABudget together, and each is cut.
+func TestD34_ArtifactsHaveABudget(t *testing.T) {
+	r := newRig(t)
+	space := r.space("s")
+	var all []any
+	for n := range 40 {
+		all = append(all, object{"label": fmt.Sprint("file", n), "content": strings.Repeat("0123456789", 500)})
+	}
+	r.commit(space, "c", "artifacts", all)
+	r.say(r.session(object{"repo_id": space}), "go on")
+	r.holds(r.prompt(), "file0")
+	if n := len(r.prompt()); n > 24_000 {
+		t.Errorf("the prompt has %d bytes", n)
+	}
+}

@@ -395,3 +395,25 @@ func TestWorktrees(t *testing.T) {
 		t.Errorf("a row is left: %v", got)
 	}
 }
+
+// TestS45_ALongTranscriptIsKept, and says why nothing was drawn from it.
+func TestS45_ALongTranscriptIsKept(t *testing.T) {
+	r := newRig(t)
+	text := "User: " + strings.Repeat("नमस्ते ", 40_000)
+	s := r.want(201, "POST", "/api/v1/sessions", object{"raw_transcript": text})
+	if s["status"] != "failed" || !strings.Contains(s["error"].(string), "the limit is 200000") || s["raw_transcript"] != text {
+		t.Errorf("status %v, error %v, %d bytes", s["status"], s["error"], len(s["raw_transcript"].(string)))
+	}
+	r.want(413, "POST", "/api/v1/sessions", object{"raw_transcript": strings.Repeat("x", 5<<20)})
+}
+
+// TestWriteOnlyKeys are told what they made.
+func TestWriteOnlyKeys(t *testing.T) {
+	r := newRig(t)
+	space := r.space("s")
+	r.key = r.newKey(auth.KeyInput{Scopes: []dhruva.KeyScope{dhruva.StateWrite}})
+	if got := r.commit(space, "c", "metadata", object{"k": "v"}, "project_root", "/x"); got["metadata"].(object)["k"] != "v" || got["project_root"] != "/x" {
+		t.Errorf("commit: %v", got)
+	}
+	r.want(403, "GET", "/api/v2/repos/"+space+"/commits", nil)
+}
