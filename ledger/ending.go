@@ -84,6 +84,9 @@ func (e *Eraser) Closed() (done bool, err error) {
 	if done, err := e.closedCheckpoints(); err != nil || !done {
 		return false, err
 	}
+	if done, err := e.closedRemarks(); err != nil || !done {
+		return false, err
+	}
 	return e.closedJobs()
 }
 
@@ -131,6 +134,47 @@ func (e *Eraser) closedCheckpoints() (done bool, err error) {
 		return true, nil
 	})
 	return done, err
+}
+
+// closedRemarks takes the texts of what was said about checkpoints of ended
+// generations.
+func (e *Eraser) closedRemarks() (done bool, err error) {
+	ended := map[dhruva.Hash]bool{}
+	for q := (dhruva.NoteQuery{Space: e.space.Space(), Page: dhruva.Page{Limit: 500}}); e.epoch.Fence > 0; {
+		rows, err := e.tx.ListNotes(q)
+		if err != nil {
+			return false, err
+		}
+		for _, n := range rows {
+			if n.Redacted {
+				continue
+			}
+			over, known := ended[n.Checkpoint]
+			if !known {
+				c, err := e.tx.Checkpoint(n.Checkpoint)
+				if err != nil {
+					return false, err
+				}
+				over = c.Generation <= e.epoch.Fence
+				ended[n.Checkpoint] = over
+			}
+			if !over {
+				continue
+			}
+			if !e.room() {
+				return false, nil
+			}
+			e.Remarks++
+			if err := e.wrote(1, e.tx.RedactNote(n.Space, n.ID)); err != nil {
+				return false, err
+			}
+		}
+		if len(rows) < q.Limit {
+			break
+		}
+		q.After = string(rows[len(rows)-1].ID)
+	}
+	return true, nil
 }
 
 func (e *Eraser) closedJobs() (done bool, err error) {

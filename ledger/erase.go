@@ -54,10 +54,11 @@ type Erased struct {
 	Items      int `json:"items"`
 	Replays    int `json:"replays"`
 	Jobs       int `json:"jobs"`
+	Remarks    int `json:"remarks,omitempty"`
 }
 
 // Texts is how many texts were taken away.
-func (e Erased) Texts() int { return e.Sources + e.Turns + e.Items }
+func (e Erased) Texts() int { return e.Sources + e.Turns + e.Items + e.Remarks }
 
 // Add adds another count.
 func (e *Erased) Add(o Erased) {
@@ -67,6 +68,7 @@ func (e *Erased) Add(o Erased) {
 	e.Items += o.Items
 	e.Replays += o.Replays
 	e.Jobs += o.Jobs
+	e.Remarks += o.Remarks
 }
 
 // Erase erases things of one space in as many Updates as it takes; each writes

@@ -637,6 +637,34 @@ func TestB16_Remarks(t *testing.T) {
 	})
 }
 
+// A clear takes the words of remarks too, and of what was deleted before.
+func TestClearTakesRemarks(t *testing.T) {
+	each(t, func(r *rig) {
+		f := r.forked()
+		r.must(second(r.l.AddRemark(r.ctx(), ledger.RemarkInput{Checkpoint: f.root.Hash.String(), Text: "sentinel of a remark"})))
+		r.delete(f.tip, false)
+		in := ledger.Ending{Generation: 2, Fence: 1, Sessions: map[dhruva.SessionID]int64{f.main.ID: 100, f.fork.ID: 100}}
+		got := must[ledger.Erased](r)(r.l.End(context.Background(), r.owner.In(f.space), in))
+		if again := must[ledger.Erased](r)(r.l.End(context.Background(), r.owner.In(f.space), in)); got.Remarks != 1 || again != (ledger.Erased{}) {
+			r.Errorf("%+v, again %+v", got, again)
+		}
+		rows, _, err := r.l.Remarks(r.ctx(), f.root.Hash.String(), dhruva.Page{})
+		r.must(err)
+		if len(rows) != 1 || !rows[0].Redacted || rows[0].Text != "" {
+			r.Errorf("%+v", rows)
+		}
+		r.view(func(tx dhruva.Tx) error {
+			c, err := tx.Checkpoint(f.tip.Hash)
+			for _, i := range c.Items {
+				if !i.Redacted {
+					r.Errorf("%+v", i)
+				}
+			}
+			return err
+		})
+	})
+}
+
 // state-plane 7.19: compare.
 func TestB19_Compare(t *testing.T) {
 	each(t, func(r *rig) {
