@@ -201,6 +201,14 @@ var backgroundOps = []writeOp{
 			return l.HideSession(context.Background(), r.owner.In(s.Space), s.ID, at)
 		})
 	}},
+	{name: "HideCheckpoint", unkeyed: true, prepare: func(r *rig) func(*ledger.Ledger) error {
+		s, at := r.session(r.space("work").ID), r.clock()
+		r.talk(s.ID, "hidden", 2)
+		c := r.save(s.ID, "one")
+		return act(func(l *ledger.Ledger) (bool, error) {
+			return l.HideCheckpoint(context.Background(), r.owner.In(s.Space), c.Hash, at)
+		})
+	}},
 	{name: "HideSpace", unkeyed: true, prepare: func(r *rig) func(*ledger.Ledger) error {
 		s, at := r.session(r.space("work").ID), r.clock()
 		r.talk(s.ID, "hidden", 2)

@@ -47,3 +47,20 @@ func (l *Ledger) HideSpace(ctx context.Context, s dhruva.Scope, at time.Time) (h
 	})
 	return hidden, wrap("hide space", err)
 }
+
+// HideCheckpoint hides a checkpoint as of a time, with nobody asking: heads leave it
+// and what only it says is held, as by DeleteCheckpoint. One that is not there, or
+// hidden, stays as it is; it reports whether it was hidden now.
+func (l *Ledger) HideCheckpoint(ctx context.Context, s dhruva.Scope, h dhruva.Hash, at time.Time) (hidden bool, err error) {
+	d := deletion{ledger: l, p: dhruva.Principal{Tenant: s.Tenant()}, target: dhruva.Outline{Space: s.Space(), Hash: h}, now: dhruva.Micros(at)}
+	err = l.Store.Update(ctx, []dhruva.Scope{s}, func(tx dhruva.Tx) error {
+		hidden = false
+		row, err := tx.Checkpoint(h)
+		if err != nil || !row.HiddenAt.IsZero() {
+			return ignoreMissing(err)
+		}
+		hidden = true
+		return d.hide(tx, []dhruva.Checkpoint{row})
+	})
+	return hidden, wrap("hide checkpoint", err)
+}

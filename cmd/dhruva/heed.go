@@ -22,6 +22,7 @@ type heeded struct {
 	Generations int `json:"generations"`
 	Spaces      int `json:"spaces"`
 	Sessions    int `json:"sessions"`
+	Checkpoints int `json:"checkpoints"`
 }
 
 func (h heeded) words() string {
@@ -31,7 +32,7 @@ func (h heeded) words() string {
 		one, many string
 	}{
 		{h.Sources, "source", "sources"}, {h.Turns, "turn", "turns"}, {h.Items, "item of a checkpoint", "items of checkpoints"},
-		{h.Generations, "generation of a space", "generations of spaces"}, {h.Spaces, "space", "spaces"}, {h.Sessions, "session", "sessions"},
+		{h.Generations, "generation of a space", "generations of spaces"}, {h.Spaces, "space", "spaces"}, {h.Sessions, "session", "sessions"}, {h.Checkpoints, "checkpoint", "checkpoints"},
 		{h.Keys, "key", "keys"}, {h.Users, "user", "users"}, {h.Grants, "grant", "grants"}, {h.Providers, "provider", "providers"},
 	} {
 		if c.n > 0 {
@@ -193,7 +194,7 @@ func goesOn(ctx context.Context, into dhruva.Store, earlier sqlstore.Survey, fro
 		spaces[id{s.Tenant, string(s.Space)}] = s
 	}
 	for _, c := range later.Checkpoints {
-		has[c] = true
+		has[checkpointOf(c)] = true
 	}
 	for _, k := range later.Keys {
 		has[k] = true
@@ -204,7 +205,7 @@ func goesOn(ctx context.Context, into dhruva.Store, earlier sqlstore.Survey, fro
 		}
 	}
 	for _, c := range earlier.Checkpoints {
-		if !has[c] {
+		if !has[checkpointOf(c)] {
 			return "it lacks a checkpoint of the backup", nil
 		}
 	}
@@ -215,6 +216,16 @@ func goesOn(ctx context.Context, into dhruva.Store, earlier sqlstore.Survey, fro
 	}
 	err = sameTurns(ctx, into, from, earlier.Sessions, &why)
 	return why, err
+}
+
+// checkpointKey names a checkpoint.
+type checkpointKey struct {
+	tenant dhruva.TenantID
+	hash   dhruva.Hash
+}
+
+func checkpointOf(c sqlstore.SurveyedCheckpoint) checkpointKey {
+	return checkpointKey{c.Tenant, c.Hash}
 }
 
 // sameTurns compares the last turn of each session of the backup.
@@ -306,7 +317,7 @@ type forgetting struct {
 }
 
 func (f forgetting) run(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{f.generations, f.texts, f.sessions} {
+	for _, step := range []func(context.Context) error{f.generations, f.texts, f.sessions, f.checkpoints} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -467,6 +478,33 @@ func (f forgetting) sessions(ctx context.Context) error {
 		}
 		if hidden {
 			f.done.Sessions++
+		}
+	}
+	return nil
+}
+
+// checkpoints are hidden here that were deleted there, the newest first, so that a
+// head that leaves one comes to what stays.
+func (f forgetting) checkpoints(ctx context.Context) error {
+	deleted := map[checkpointKey]time.Time{}
+	for _, c := range f.there.Checkpoints {
+		if !c.HiddenAt.IsZero() {
+			deleted[checkpointOf(c)] = c.HiddenAt
+		}
+	}
+	here := slices.Clone(f.here.Checkpoints)
+	slices.SortFunc(here, func(a, b sqlstore.SurveyedCheckpoint) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	for _, c := range here {
+		at, ok := deleted[checkpointOf(c)]
+		if !ok || !c.HiddenAt.IsZero() {
+			continue
+		}
+		hidden, err := f.ledger.HideCheckpoint(ctx, dhruva.SpaceScope(c.Tenant, c.Space), c.Hash, at)
+		if err != nil {
+			return err
+		}
+		if hidden {
+			f.done.Checkpoints++
 		}
 	}
 	return nil

@@ -165,6 +165,8 @@ func TestRestoreHeeds(t *testing.T) {
 	h.say(h.session(doomed), "in a space that is deleted")
 	c, err := h.ledger.Commit(h.ctx(), ledger.CommitInput{Session: b, Title: "canary five is a title", Decisions: []ledger.ItemInput{{Text: "canary six is a decision"}, {Text: "a decision that stays"}}})
 	h.must(err)
+	aside, err := h.ledger.Commit(h.ctx(), ledger.CommitInput{Space: work, Title: "a checkpoint that is deleted"})
+	h.must(err)
 	tenant := []dhruva.Scope{dhruva.TenantScope(auth.LocalTenant)}
 	h.must(h.store.Update(ctx, tenant, func(tx dhruva.Tx) error {
 		return errors.Join(tx.PutUser(dhruva.User{Tenant: auth.LocalTenant, ID: "mira", Password: "old"}), tx.PutUser(dhruva.User{Tenant: auth.LocalTenant, ID: "gone"}),
@@ -183,6 +185,8 @@ func TestRestoreHeeds(t *testing.T) {
 	_, err = h.ledger.End(ctx, h.scope(cleared), ledger.Ending{Generation: 2, Fence: 1, Sessions: map[dhruva.SessionID]int64{far: 2}})
 	h.must(err)
 	h.must(h.ledger.DeleteSession(h.ctx(), hidden))
+	_, err = h.ledger.DeleteCheckpoint(h.ctx(), aside.Hash.String(), false)
+	h.must(err)
 	h.must(h.ledger.DeleteSpace(h.ctx(), doomed))
 	h.must((&auth.Keys{Store: h.store, Keyring: h.keyring}).Revoke(h.ctx(), key.ID))
 	h.must(h.store.Update(ctx, tenant, func(tx dhruva.Tx) error {
@@ -191,7 +195,7 @@ func TestRestoreHeeds(t *testing.T) {
 
 	got, err := h.restore(file, restoreFlags{})
 	h.must(err)
-	want := heeded{Erased: ledger.Erased{Tombstones: 1, Sources: 5, Turns: 6, Items: 2}, Access: auth.Access{Keys: 1, Users: 2, Grants: 1, Providers: 1}, Generations: 1, Spaces: 1, Sessions: 1}
+	want := heeded{Erased: ledger.Erased{Tombstones: 1, Sources: 5, Turns: 6, Items: 2}, Access: auth.Access{Keys: 1, Users: 2, Grants: 1, Providers: 1}, Generations: 1, Spaces: 1, Sessions: 1, Checkpoints: 1}
 	got.Sources, want.Sources = min(got.Sources, 1), 1 // as many as the answers had
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -223,6 +227,12 @@ func TestRestoreHeeds(t *testing.T) {
 	}))
 	if e := h.epoch(cleared); e.Generation != 2 || e.Fence != 1 {
 		t.Errorf("%+v", e)
+	}
+	if _, err := h.ledger.Checkpoint(h.ctx(), aside.Hash.String()); !errors.Is(err, dhruva.ErrNotFound) {
+		t.Errorf("the deleted checkpoint is back: %v", err)
+	}
+	if rows, err := h.ledger.Branches(h.ctx(), work); err != nil || len(rows) != 1 || rows[0].Head != c.Hash {
+		t.Errorf("branches %+v, %v", rows, err)
 	}
 	rep, err := h.ledger.Verify(h.ctx(), work)
 	if err != nil || len(rep.Failures) > 0 {

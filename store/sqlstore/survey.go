@@ -49,8 +49,11 @@ type SurveyedSession struct {
 
 // SurveyedCheckpoint is a checkpoint.
 type SurveyedCheckpoint struct {
-	Tenant dhruva.TenantID
-	Hash   dhruva.Hash
+	Tenant    dhruva.TenantID
+	Space     dhruva.SpaceID
+	Hash      dhruva.Hash
+	CreatedAt time.Time
+	HiddenAt  time.Time
 }
 
 // SurveyedKey is a key.
@@ -200,7 +203,9 @@ func (s *Survey) sessions(r reading, tables []table) error {
 
 func (s *Survey) checkpoints(r reading, tables []table) error {
 	return r.records(tables, "checkpoints", func(row record) {
-		s.Checkpoints = append(s.Checkpoints, SurveyedCheckpoint{dhruva.TenantID(row.text("tenant")), row.hash("hash")})
+		s.Checkpoints = append(s.Checkpoints, SurveyedCheckpoint{
+			dhruva.TenantID(row.text("tenant")), dhruva.SpaceID(row.text("space")), row.hash("hash"), row.time("created_at"), row.time("hidden_at"),
+		})
 	})
 }
 
