@@ -92,9 +92,6 @@ func historyOf(tx dhruva.Tx, g graph, c dhruva.Checkpoint, item dhruva.ItemID) (
 			h.says[i.ID] = map[dhruva.Hash]saying{}
 		}
 	}
-	if item != "" {
-		return h, h.search(tx, dhruva.CheckpointQuery{Space: c.Space, Item: item})
-	}
 	for at := range g {
 		c, err := tx.Checkpoint(at)
 		if err != nil {
@@ -105,27 +102,7 @@ func historyOf(tx dhruva.Tx, g graph, c dhruva.Checkpoint, item dhruva.ItemID) (
 	return h, nil
 }
 
-// search reads the checkpoints that have an item.
-func (h *history) search(tx dhruva.Tx, q dhruva.CheckpointQuery) error {
-	for q.Limit = 100; ; {
-		rows, err := tx.ListCheckpoints(q)
-		if err != nil {
-			return err
-		}
-		for _, c := range rows {
-			h.add(c)
-		}
-		if len(rows) < q.Limit {
-			return nil
-		}
-		q.After = rows[len(rows)-1].Hash.String()
-	}
-}
-
 func (h *history) add(c dhruva.Checkpoint) {
-	if _, ok := h.graph[c.Hash]; !ok {
-		return
-	}
 	for _, i := range c.Items {
 		if of, asked := h.says[i.ID]; asked {
 			of[c.Hash] = saying{digestSaying(i), i.Cites}
