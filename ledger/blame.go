@@ -243,7 +243,7 @@ func turnUses(tx dhruva.Tx, s dhruva.Session, t dhruva.Turn) (out []TurnUse, err
 		}
 		for _, c := range rows {
 			if w := c.Window; w.Through > 0 && w.Contains(t) && on(pathOf(broken, w.Through, w.Base), t.Seq) {
-				out = append(out, TurnUse{outlineOf(c), citing(c, t.Seq)})
+				out = append(out, TurnUse{c.Outline(), citing(c, t.Seq)})
 			}
 		}
 		if len(rows) < q.Limit {

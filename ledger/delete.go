@@ -36,6 +36,11 @@ func (b *Blocked) Error() string {
 // Unwrap is ErrConflict.
 func (b *Blocked) Unwrap() error { return dhruva.ErrConflict }
 
+// Advice is a name for it and what to do.
+func (b *Blocked) Advice() (code, hint string) {
+	return "has_dependents", "look at what depends on the checkpoint, and delete it with cascade if all of that may go too"
+}
+
 // Dependents tells what hangs on a checkpoint, for a person who would delete it.
 // Needs state:read.
 func (l *Ledger) Dependents(ctx context.Context, ref string) (out Dependents, err error) {
@@ -55,7 +60,7 @@ func (l *Ledger) Dependents(ctx context.Context, ref string) (out Dependents, er
 }
 
 func dependentsOf(tx dhruva.Tx, c dhruva.Checkpoint) (Dependents, error) {
-	d := Dependents{Checkpoint: outlineOf(c)}
+	d := Dependents{Checkpoint: c.Outline()}
 	err := eachOutline(tx, dhruva.OutlineQuery{Space: c.Space}, func(o dhruva.Outline) error {
 		if o.Parent() == c.Hash && o.HiddenAt.IsZero() {
 			d.Children = append(d.Children, o)
@@ -200,7 +205,7 @@ func (d *deletion) step(tx dhruva.Tx) error {
 	if err != nil {
 		return err
 	}
-	going := []dhruva.Outline{outlineOf(c)}
+	going := []dhruva.Outline{c.Outline()}
 	if d.cascade {
 		if going, err = descendants(tx, d.target); err != nil {
 			return err

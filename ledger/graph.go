@@ -110,11 +110,3 @@ func eachOutline(tx dhruva.Tx, q dhruva.OutlineQuery, fn func(dhruva.Outline) er
 		q.After = rows[len(rows)-1].Hash.String()
 	}
 }
-
-// outlineOf is a checkpoint's outline.
-func outlineOf(c dhruva.Checkpoint) dhruva.Outline {
-	return dhruva.Outline{
-		Space: c.Space, ID: c.ID, Hash: c.Hash, Parents: c.Parents, Branch: c.Branch, CreatedAt: c.CreatedAt,
-		Author: c.Author, Window: c.Window, HiddenAt: c.HiddenAt, Title: c.Text(dhruva.KindTitle),
-	}
-}

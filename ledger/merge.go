@@ -142,7 +142,7 @@ func (m *merging) run() (err error) {
 	if m.theirs, err = m.from(); err != nil {
 		return err
 	}
-	m.Into, m.From = outlineOf(m.ours), outlineOf(m.theirs)
+	m.Into, m.From = m.ours.Outline(), m.theirs.Outline()
 	m.Title = firstText(m.k.c.Items[0].Text, clipRunes(fmt.Sprintf("Merge %s into %s", m.fromName(), m.branch.Name), maxTitle))
 	base, err := m.base()
 	if err != nil || m.Status == MergeUpToDate {
