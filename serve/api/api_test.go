@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dhruva-memory/dhruva"
+	"github.com/dhruva-memory/dhruva/agents"
 	"github.com/dhruva-memory/dhruva/auth"
 	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/ledger"
@@ -36,6 +38,10 @@ type rig struct {
 	handler http.Handler
 	store   *failing
 	ledger  *ledger.Ledger
+	// memory has no model for background work until a test gives it one.
+	memory *memory.Memory
+	// root is the directory that worktrees are allowed in.
+	root string
 }
 
 // failing is a store that can be made to fail.
@@ -112,10 +118,14 @@ func newRig(t *testing.T) *rig {
 			return memory.Provider{Name: or(name, "scripted"), DefaultModel: "m1", Generator: model}, nil
 		},
 	}
-	handler := New(Config{Memory: m, Keys: keys, Version: "test"})
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := New(Config{Memory: m, Keys: keys, Version: "test", Worktrees: &agents.Worktrees{Ledger: m.Ledger, Roots: []string{root}, Dir: filepath.Join(root, "made")}})
 	s := httptest.NewServer(edge.Access{Log: slog.New(slog.DiscardHandler)}.Wrap(handler))
 	t.Cleanup(s.Close)
-	r := &rig{t: t, url: s.URL, keys: keys, model: model, handler: handler, store: store, ledger: m.Ledger}
+	r := &rig{t: t, url: s.URL, keys: keys, model: model, handler: handler, store: store, ledger: m.Ledger, memory: m, root: root}
 	r.Client = &client.Client{BaseURL: s.URL, Key: r.key(auth.KeyInput{Scopes: dhruva.KeyScopes()})}
 	return r
 }

@@ -31,11 +31,11 @@ func (a *api) coordination() {
 		huma.Operation{OperationID: "open-worktree", Method: http.MethodPost, Path: "/spaces/{space}/worktrees", Summary: "Make a working copy on a branch of its own", Tags: tags, DefaultStatus: http.StatusCreated,
 			Description: "git runs where the server runs, below directories that its operator allows."})
 	route(a, huma.Operation{OperationID: "show-worktree", Method: http.MethodGet, Path: "/worktrees/{id}", Summary: "Show a working copy", Tags: tags}, a.showWorktree)
-	acts(a, huma.Operation{OperationID: "close-worktree", Method: http.MethodDelete, Path: "/worktrees/{id}", Summary: "Remove a working copy; its branch stays", Tags: tags}, dhruva.StateWrite, (*api).closeWorktree)
+	actsWithin(a, huma.Operation{OperationID: "close-worktree", Method: http.MethodDelete, Path: "/worktrees/{id}", Summary: "Remove a working copy; its branch stays", Tags: tags}, dhruva.StateWrite, worktreeTime, (*api).closeWorktree)
 }
 
-// worktreeTime is how long making a working copy may take until a call with an
-// Idempotency-Key is taken for dead.
+// worktreeTime is how long making or removing a working copy may take until a call
+// with an Idempotency-Key is taken for dead.
 const worktreeTime = 2 * time.Minute
 
 type stateIn struct {
@@ -220,9 +220,10 @@ func (a *api) openWorktree(ctx context.Context, in *worktreeIn) (client.Worktree
 	return worktreeView(agents.WorktreeView{Worktree: row}), err
 }
 
+// madeWorktree is without a probe, as the first answer was.
 func madeWorktree(a *api, ctx context.Context, _ *worktreeIn, done ledger.Outcome) (client.Worktree, error) {
-	t, err := a.worktrees.Show(ctx, done.Last(ledger.MadeWorktree))
-	return worktreeView(t), err
+	row, err := a.ledger.Worktree(ctx, done.Last(ledger.MadeWorktree))
+	return worktreeView(agents.WorktreeView{Worktree: row}), err
 }
 
 // InWorktree is the path of a working copy.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,8 +19,9 @@ func (a *api) lineage() {
 	tags := []string{"lineage"}
 	route(a, huma.Operation{OperationID: "show-lineage", Method: http.MethodGet, Path: "/spaces/{space}/lineage", Summary: "Show the graph of a space's checkpoints, newest first", Tags: tags}, a.showLineage)
 	route(a, huma.Operation{OperationID: "diff-checkpoints", Method: http.MethodGet, Path: "/checkpoints/{hash}/diff/{other}", Summary: "Compare what two checkpoints say", Tags: tags}, a.diff)
-	changes(a, huma.Operation{OperationID: "merge", Method: http.MethodPost, Path: "/spaces/{space}/merge", Summary: "Take the conclusions of one line into a branch", Tags: tags,
-		Description: "Three-way by the ids of items, from the lowest common ancestor. Conflicts are an outcome (200): nothing is written until picks and edits resolve all of them."}, "", (*api).merge, mergedBefore)
+	change[mergeIn, client.Merged]{needs: dhruva.StateWrite, or: dhruva.StateRead, do: (*api).merge, again: mergedBefore}.register(a,
+		huma.Operation{OperationID: "merge", Method: http.MethodPost, Path: "/spaces/{space}/merge", Summary: "Take the conclusions of one line into a branch", Tags: tags,
+			Description: "Three-way by the ids of items, from the lowest common ancestor. Conflicts are an outcome (200): nothing is written until picks and edits resolve all of them."})
 	changes(a, huma.Operation{OperationID: "revert", Method: http.MethodPost, Path: "/spaces/{space}/revert", Summary: "Save again what an earlier checkpoint said", Tags: tags, DefaultStatus: http.StatusCreated}, dhruva.StateWrite, (*api).revert, madeCheckpoint)
 	route(a, huma.Operation{OperationID: "list-head-moves", Method: http.MethodGet, Path: "/spaces/{space}/reflog", Summary: "List how heads moved, newest first", Tags: tags}, a.reflog)
 	changes(a, huma.Operation{OperationID: "undo", Method: http.MethodPost, Path: "/spaces/{space}/undo", Summary: "Take back the newest move of a head", Tags: tags}, dhruva.StateWrite, (*api).undo, madeMove)
@@ -134,17 +136,39 @@ func (a *api) merge(ctx context.Context, in *mergeIn) (client.Merged, error) {
 // mergedBefore: what was merged before is told from what it made; a call that made
 // nothing is looked at anew, and writes nothing.
 func mergedBefore(a *api, ctx context.Context, in *mergeIn, done ledger.Outcome) (client.Merged, error) {
-	if hash := done.Last(ledger.MadeCheckpoint); hash != "" {
-		c, err := a.ledger.Checkpoint(ctx, hash)
-		if err != nil {
-			return client.Merged{}, err
-		}
-		v := checkpointView(c)
-		return client.Merged{Status: string(ledger.MergeDone), Ours: c.Parents[0], Theirs: c.Parents[1], Conflicts: []client.Conflict{}, Title: v.Title, Items: v.Items, Checkpoint: &v}, nil
+	hash := done.Last(ledger.MadeCheckpoint)
+	if hash == "" {
+		look := *in
+		look.Body.DryRun = true
+		return a.merge(ctx, &look)
 	}
-	look := *in
-	look.Body.DryRun = true
-	return a.merge(ctx, &look)
+	c, err := a.ledger.Checkpoint(ctx, hash)
+	if err != nil {
+		return client.Merged{}, err
+	}
+	m := ledger.Merged{Status: ledger.MergeDone, Checkpoint: &c, Title: c.Text(dhruva.KindTitle)}
+	m.Into.Hash, m.From.Hash = c.Parents[0], c.Parents[1]
+	err = a.conflicts(ctx, &m)
+	return mergedView(m), err
+}
+
+// conflicts finds again what a merge had to decide. When a side of it was deleted
+// since, that cannot be told any more.
+func (a *api) conflicts(ctx context.Context, m *ledger.Merged) error {
+	d, err := a.ledger.Compare(ctx, m.Into.Hash.String(), m.From.Hash.String())
+	if gone(err) || err == nil && d.CommonAncestor == nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	base, err := a.ledger.Checkpoint(ctx, d.CommonAncestor.Hash.String())
+	if err != nil {
+		return err
+	}
+	m.Base = *d.CommonAncestor
+	_, m.Conflicts, _, err = ledger.MergeItems(base.Items, d.A.Items, d.B.Items, ledger.Picks{}, func() dhruva.ItemID { return dhruva.ItemID(dhruva.NewID()) })
+	return err
 }
 
 func mergedView(m ledger.Merged) client.Merged {
@@ -166,6 +190,7 @@ func mergedView(m ledger.Merged) client.Merged {
 	if m.Checkpoint != nil {
 		v := checkpointView(*m.Checkpoint)
 		out.Checkpoint = &v
+		out.Items = slices.DeleteFunc(slices.Clone(v.Items), func(i client.ItemDetail) bool { return i.Kind == dhruva.KindTitle })
 	}
 	return out
 }

@@ -26,8 +26,9 @@ const keyDescription = "Makes the call repeatable: 1 to 255 visible ASCII charac
 
 // change is a route that writes, on I and answering T.
 type change[I, T any] struct {
-	// needs is the right that it needs; "" is told by what it is about.
-	needs dhruva.KeyScope
+	// needs is the right that it needs; "" is told by what it is about. or is one
+	// that some calls of it need in its place.
+	needs, or dhruva.KeyScope
 	// do does it, on an api that writes within the call.
 	do func(*api, context.Context, *I) (T, error)
 	// again answers a call that was done before.
@@ -47,10 +48,15 @@ func changes[I, T any](a *api, op huma.Operation, needs dhruva.KeyScope, do func
 
 // acts registers a change that answers 204.
 func acts[I any](a *api, op huma.Operation, needs dhruva.KeyScope, do func(*api, context.Context, *I) error) {
+	actsWithin(a, op, needs, 0, do)
+}
+
+// actsWithin is acts for what does more than write, and takes at most so long.
+func actsWithin[I any](a *api, op huma.Operation, needs dhruva.KeyScope, claim time.Duration, do func(*api, context.Context, *I) error) {
 	op.DefaultStatus = http.StatusNoContent
 	op = a.repeatable(op)
 	c := change[I, none]{
-		needs: needs,
+		needs: needs, claim: claim,
 		do:    func(a *api, ctx context.Context, in *I) (none, error) { return none{}, do(a, ctx, in) },
 		again: func(*api, context.Context, *I, ledger.Outcome) (none, error) { return none{}, nil },
 	}
@@ -93,7 +99,7 @@ func (a *api) repeatable(op huma.Operation) huma.Operation {
 
 // once does a change, or tells what it made when it was done before.
 func (c change[I, T]) once(a *api, ctx context.Context, op huma.Operation, in *I) (out T, replayed bool, err error) {
-	call, keyed, err := callOf(ctx, op, in, c.needs)
+	call, keyed, err := callOf(ctx, op, in, c.needs, c.or)
 	if err != nil {
 		return out, false, err
 	}
@@ -115,7 +121,7 @@ func (c change[I, T]) once(a *api, ctx context.Context, op huma.Operation, in *I
 // callOf is the call that a request's header makes of it; false when there is
 // none. What is asked is taken from what was read of the request, so that white
 // space and the order of fields make no difference.
-func callOf(ctx context.Context, op huma.Operation, in any, needs dhruva.KeyScope) (call ledger.Call, keyed bool, err error) {
+func callOf(ctx context.Context, op huma.Operation, in any, needs ...dhruva.KeyScope) (call ledger.Call, keyed bool, err error) {
 	values, _ := ctx.Value(callKey{}).([]string)
 	switch len(values) {
 	case 0:
@@ -126,8 +132,10 @@ func callOf(ctx context.Context, op huma.Operation, in any, needs dhruva.KeyScop
 	}
 	request, err := json.Marshal(in)
 	call = ledger.Call{Route: op.Method + " " + op.Path, Key: values[0], Request: request}
-	if needs != "" {
-		call.Rights = []dhruva.KeyScope{needs}
+	for _, right := range needs {
+		if right != "" {
+			call.Rights = append(call.Rights, right)
+		}
 	}
 	return call, true, err
 }

@@ -132,6 +132,25 @@ func (r *rig) counts() map[string]int {
 			checkpoints, err := tx.ListCheckpoints(dhruva.CheckpointQuery{Space: s.ID, Page: page})
 			check(err)
 			n["branches"], n["checkpoints"] = n["branches"]+len(branches), n["checkpoints"]+len(checkpoints)
+			for _, b := range branches {
+				n["branches "+b.Disposition]++
+			}
+			notes, err := tx.ListNotes(dhruva.NoteQuery{Space: s.ID, Page: page})
+			check(err)
+			n["notes"] += len(notes)
+			moves, err := tx.HeadMoves(dhruva.HeadMoveQuery{Space: s.ID, Limit: 1000})
+			check(err)
+			n["moves"] += len(moves)
+			claims, err := tx.ListClaims(dhruva.ClaimQuery{Space: s.ID, Page: page})
+			check(err)
+			for _, c := range claims {
+				n["claims "+string(c.Status)]++
+			}
+			trees, err := tx.ListWorktrees(dhruva.WorktreeQuery{Space: s.ID, Page: page})
+			check(err)
+			for _, w := range trees {
+				n["worktrees "+string(w.Status)]++
+			}
 			for _, state := range []dhruva.SourceState{dhruva.SourceReady, dhruva.SourceHeld} {
 				sources, err := tx.ListSources(dhruva.SourceQuery{Space: s.ID, Generation: 1, State: state, Page: page})
 				check(err)
@@ -254,7 +273,7 @@ func wantShownOnce(t *testing.T, first, again reply, status int) {
 	}
 }
 
-var someID = regexp.MustCompile(`[0-9a-f]{64}|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|"(token|key|label|snippet)":"[^"]*"|"score":[0-9.e+-]+|[A-Z]+ · [0-9a-f]{7}|from [0-9a-f]{7}|"[a-z2-7]{32}"`)
+var someID = regexp.MustCompile(`[0-9a-f]{64}|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|"(token|key|label|snippet)":"[^"]*"|"score":[0-9.e+-]+|[A-Z]+ · [0-9a-f]{7}|(from|to) [0-9a-f]{7}|"(path|root)":"[^"]*"|"base":"[0-9a-f]{40}"|"[a-z2-7]{32}"`)
 
 // TestContract12_AnyFaultIsSettled fails each update of every mutation in turn,
 // lost or kept. Repeating the call settles it, as if it had been undisturbed.

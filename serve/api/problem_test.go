@@ -237,15 +237,21 @@ func TestDocument(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"DELETE /keys/{id}", "DELETE /sessions/{id}", "DELETE /sessions/{id}/mount", "DELETE /spaces/{space}",
-		"GET /checkpoints/{hash}", "GET /checkpoints/{hash}/turns", "GET /jobs", "GET /keys", "GET /receipts", "GET /receipts/{id}",
-		"GET /sessions/{id}", "GET /sessions/{id}/turns", "GET /spaces", "GET /spaces/{space}", "GET /spaces/{space}/branches",
-		"GET /spaces/{space}/checkpoints", "GET /spaces/{space}/sessions", "GET /spaces/{space}/sources",
-		"GET /spaces/{space}/sources/{id}", "GET /spaces/{space}/verify", "PATCH /spaces/{space}",
-		"POST /checkpoints/{hash}/fork", "POST /jobs/{id}/retry", "POST /keys", "POST /read", "POST /sessions", "POST /sessions/{id}/fork",
-		"POST /sessions/{id}/preview", "POST /sessions/{id}/send", "POST /sessions/{id}/title", "POST /spaces",
-		"POST /spaces/{space}/checkpoints", "POST /spaces/{space}/import", "POST /spaces/{space}/recall",
-		"POST /spaces/{space}/remember", "POST /spaces/{space}/sessions", "POST /spaces/{space}/sources/{id}/release", "PUT /sessions/{id}/attach", "PUT /sessions/{id}/mount",
+		"DELETE /checkpoints/{hash}", "DELETE /keys/{id}", "DELETE /sessions/{id}", "DELETE /sessions/{id}/mount", "DELETE /spaces/{space}",
+		"DELETE /worktrees/{id}", "GET /checkpoints/{hash}", "GET /checkpoints/{hash}/blame", "GET /checkpoints/{hash}/dependents",
+		"GET /checkpoints/{hash}/diff/{other}", "GET /checkpoints/{hash}/notes", "GET /checkpoints/{hash}/turns", "GET /claims/{id}", "GET /jobs",
+		"GET /keys", "GET /receipts", "GET /receipts/{id}", "GET /sessions/{id}", "GET /sessions/{id}/checkpoints", "GET /sessions/{id}/path",
+		"GET /sessions/{id}/turns", "GET /sessions/{id}/turns/{seq}/checkpoints", "GET /sessions/{id}/turns/{seq}/siblings", "GET /spaces",
+		"GET /spaces/{space}", "GET /spaces/{space}/branches", "GET /spaces/{space}/checkpoints", "GET /spaces/{space}/claims",
+		"GET /spaces/{space}/lineage", "GET /spaces/{space}/metrics", "GET /spaces/{space}/reflog", "GET /spaces/{space}/sessions",
+		"GET /spaces/{space}/sources", "GET /spaces/{space}/sources/{id}", "GET /spaces/{space}/state", "GET /spaces/{space}/verify",
+		"GET /spaces/{space}/worktrees", "GET /worktrees/{id}", "PATCH /claims/{id}", "PATCH /spaces/{space}", "PATCH /spaces/{space}/branches",
+		"POST /checkpoints/{hash}/fork", "POST /checkpoints/{hash}/notes", "POST /checkpoints/{hash}/review", "POST /extract", "POST /jobs/{id}/retry",
+		"POST /keys", "POST /read", "POST /sessions", "POST /sessions/{id}/draft", "POST /sessions/{id}/fork", "POST /sessions/{id}/preview",
+		"POST /sessions/{id}/send", "POST /sessions/{id}/title", "POST /spaces", "POST /spaces/{space}/checkpoints", "POST /spaces/{space}/claims",
+		"POST /spaces/{space}/import", "POST /spaces/{space}/merge", "POST /spaces/{space}/recall", "POST /spaces/{space}/redo",
+		"POST /spaces/{space}/remember", "POST /spaces/{space}/revert", "POST /spaces/{space}/sessions", "POST /spaces/{space}/sources/{id}/release",
+		"POST /spaces/{space}/undo", "POST /spaces/{space}/worktrees", "PUT /sessions/{id}/attach", "PUT /sessions/{id}/mount", "PUT /sessions/{id}/tip",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("routes: %s", diff)

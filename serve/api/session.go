@@ -30,7 +30,8 @@ func (a *api) sessions() {
 	route(a, huma.Operation{OperationID: "show-session", Method: http.MethodGet, Path: "/sessions/{id}", Summary: "Show a session", Tags: tags}, a.showSession)
 	acts(a, huma.Operation{OperationID: "delete-session", Method: http.MethodDelete, Path: "/sessions/{id}", Summary: "Hide a session; its turns are not erased", Tags: tags}, dhruva.StateWrite, (*api).deleteSession)
 	changes(a, huma.Operation{OperationID: "attach-session", Method: http.MethodPut, Path: "/sessions/{id}/attach", Summary: "Move a FRESH session into a space", Tags: tags}, dhruva.StateWrite, (*api).attach, thatSession)
-	changes(a, huma.Operation{OperationID: "title-session", Method: http.MethodPost, Path: "/sessions/{id}/title", Summary: "Name a session; without a title a model does", Tags: tags}, dhruva.StateWrite, (*api).setTitle, thatSession)
+	change[titleIn, client.Session]{needs: dhruva.StateWrite, do: (*api).setTitle, again: thatSession[*titleIn], claim: sendTime}.register(a,
+		huma.Operation{OperationID: "title-session", Method: http.MethodPost, Path: "/sessions/{id}/title", Summary: "Name a session; without a title a model does", Tags: tags})
 	route(a, huma.Operation{OperationID: "list-turns", Method: http.MethodGet, Path: "/sessions/{id}/turns", Summary: "List a session's turns in order", Tags: tags}, a.listTurns)
 	changes(a, huma.Operation{OperationID: "mount-checkpoint", Method: http.MethodPut, Path: "/sessions/{id}/mount", Summary: "Mount a checkpoint", Tags: tags}, dhruva.StateWrite, (*api).mount, thatSession)
 	changes(a, huma.Operation{OperationID: "unmount-checkpoint", Method: http.MethodDelete, Path: "/sessions/{id}/mount", Summary: "Take the mounted checkpoint away", Tags: tags}, dhruva.StateWrite, (*api).unmount, thatSession)
@@ -116,10 +117,12 @@ func (a *api) attach(ctx context.Context, in *struct {
 	return sessionView(s), err
 }
 
-func (a *api) setTitle(ctx context.Context, in *struct {
+type titleIn struct {
 	InSession
 	Body client.TitleInput
-}) (client.Session, error) {
+}
+
+func (a *api) setTitle(ctx context.Context, in *titleIn) (client.Session, error) {
 	if in.Body.Title == "" {
 		s, err := a.memory.Title(ctx, in.ID)
 		return sessionView(s), err

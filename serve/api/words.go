@@ -45,11 +45,11 @@ func layer(err, inner error) string {
 // internal: the words of a layer that name a package and its verb, or none.
 func internal(layer string) bool {
 	name, _, _ := strings.Cut(layer, ": ")
-	return layer == "" || slices.Contains([]string{"ledger", "memory", "auth", "recall"}, name)
+	return layer == "" || slices.Contains([]string{"ledger", "memory", "auth", "recall", "agents"}, name)
 }
 
 func withoutPackage(s string) string {
-	for _, name := range []string{"ledger", "memory", "auth", "recall", "sqlstore", "memstore", "client", "egress", "llm"} {
+	for _, name := range []string{"ledger", "memory", "auth", "recall", "agents", "sqlstore", "memstore", "client", "egress", "llm"} {
 		s = strings.TrimPrefix(s, name+": ")
 	}
 	return s
