@@ -28,6 +28,7 @@ func (p *program) connect(ctx context.Context) (c *client.Client, done func() er
 	key := or(p.flags.key, p.env("DHRUVA_KEY"))
 	if u := or(p.flags.url, p.env("DHRUVA_URL")); u != "" {
 		c, err = p.remote(u, key)
+		p.asked, p.named = u, true
 		return c, done, err
 	}
 	dir, err := p.dataDir()
@@ -39,6 +40,7 @@ func (p *program) connect(ctx context.Context) (c *client.Client, done func() er
 		if err = p.ensureAdmin(ctx, s, dir, key); err == nil {
 			c, err = p.local(s.URL, dir, key)
 		}
+		p.asked = s.URL
 		return c, done, err
 	}
 	if !errors.Is(err, dhruva.ErrNotFound) {
@@ -109,7 +111,7 @@ func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Clien
 		return nil, none, firstError(err, withFix(fmt.Errorf("%w: no installation at %s; start one with dhruva serve --data %s", dhruva.ErrNotFound, dir, dir),
 			"correct --data or DHRUVA_DATA if another directory was meant"))
 	}
-	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(untilEnded{slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}), ctx})
 	at, err := p.storeURL(dir, "")
 	if err != nil {
 		return nil, none, err
@@ -129,7 +131,7 @@ func (p *program) inProcess(ctx context.Context, dir, key string) (*client.Clien
 		in.work()
 		done = in.closeSoon
 	}
-	in.worktrees = p.worktrees(in, nil)
+	in.worktrees = p.worktrees(in, nil, true)
 	mux := http.NewServeMux()
 	mux.Handle(client.Prefix+"/", in.api())
 	rt := inProcess{api.Front{Log: log}.Wrap(mux)}
@@ -152,8 +154,9 @@ func (p *program) with(ctx context.Context, f func(*client.Client) error) error 
 	}
 	if p.flags.call != "" {
 		c = c.Idempotent(p.flags.call)
+		p.replayed = c.Replayed
 	}
-	err = f(c)
+	err = p.reached(f(c))
 	if err == nil && c.Replayed() {
 		p.say("done before with this --idempotency-key; nothing was done now")
 	}
@@ -161,6 +164,42 @@ func (p *program) with(ctx context.Context, f func(*client.Client) error) error 
 		err = withFix(err, "delete %s and run any command: a new one is made", p.keyFile)
 	}
 	return errors.Join(err, done())
+}
+
+// reached says what to do where a server did not answer, unless the command knows
+// better.
+func (p *program) reached(err error) error {
+	var problem *client.Problem
+	var f *fixed
+	switch {
+	case p.asked == "" || !errors.Is(err, dhruva.ErrUnavailable) || errors.As(err, &problem) || errors.As(err, &f):
+		return err
+	case p.named:
+		return withFix(err, "check that the address %s is right (--url, DHRUVA_URL), and that a server runs there", p.asked)
+	}
+	return withFix(err, "the server at %s has ended, or does not answer: see its log, start `dhruva serve` again, and repeat the command", p.asked)
+}
+
+// untilEnded is a log that says nothing any more when the command was interrupted:
+// what fails then, fails because of that.
+type untilEnded struct {
+	slog.Handler
+	ctx context.Context
+}
+
+// Enabled while the command goes on.
+func (u untilEnded) Enabled(ctx context.Context, l slog.Level) bool {
+	return u.ctx.Err() == nil && u.Handler.Enabled(ctx, l)
+}
+
+// WithAttrs keeps the end.
+func (u untilEnded) WithAttrs(a []slog.Attr) slog.Handler {
+	return untilEnded{u.Handler.WithAttrs(a), u.ctx}
+}
+
+// WithGroup keeps the end.
+func (u untilEnded) WithGroup(name string) slog.Handler {
+	return untilEnded{u.Handler.WithGroup(name), u.ctx}
 }
 
 // remoteMemory gives MCP its verbs over the API. space is meant where a call

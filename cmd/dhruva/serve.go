@@ -57,7 +57,7 @@ func (p *program) serveCommand() *cobra.Command {
 	fl.BoolVar(&f.insecure, "insecure-bind", false, "listen on other than loopback without TLS")
 	fl.StringSliceVar(&f.hosts, "allow-host", nil, "further names under which the loopback listener answers")
 	fl.BoolVar(&f.needKey, "need-key", false, "want a key for /api/v1 to /api/v5 too; without it, requests from this machine need none on loopback (set it behind a proxy)")
-	fl.StringSliceVar(&f.worktrees, "worktree-root", nil, "directory below which worktrees and their projects may lie; may be repeated (default: each space's project root, and the state directory)")
+	fl.StringSliceVar(&f.worktrees, "worktree-root", nil, "directory below which worktrees and their projects may lie; may be repeated (default: the state directory and, on loopback, each space's project root)")
 	return c
 }
 
@@ -131,7 +131,7 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	if err := keepElsewhere(dir, in.at); err != nil { // commands would take another store for this one
 		return errors.Join(withFix(err, "%s", accessFix(dir)), in.closeSoon())
 	}
-	in.worktrees = p.worktrees(in, f.worktrees)
+	in.worktrees = p.worktrees(in, f.worktrees, f.front(log).Loopback)
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return errors.Join(withFix(fmt.Errorf("listen: %w", err), "%s", listenFix(err)), in.closeSoon())

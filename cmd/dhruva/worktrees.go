@@ -7,10 +7,11 @@ import (
 )
 
 // worktrees are the working copies that an installation makes: below the
-// directories that its operator names, else below the project root of the space
-// and the state directory.
-func (p *program) worktrees(in *installation, roots []string) *agents.Worktrees {
-	w := &agents.Worktrees{Ledger: in.memory.Ledger, Dir: p.stateDir("worktrees"), ProjectRoots: len(roots) == 0, Log: in.log}
+// directories that its operator names, else below the state directory and, on this
+// machine alone, the project root of the space. (Whoever may change a space chooses
+// that one, so that it holds for nobody who comes over a network.)
+func (p *program) worktrees(in *installation, roots []string, local bool) *agents.Worktrees {
+	w := &agents.Worktrees{Ledger: in.memory.Ledger, Dir: p.stateDir("worktrees"), ProjectRoots: local && len(roots) == 0, Log: in.log}
 	for _, dir := range roots {
 		if abs, err := filepath.Abs(dir); err == nil { // it fails only where there is no working directory
 			w.Roots = append(w.Roots, abs)
