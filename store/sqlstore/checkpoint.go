@@ -31,8 +31,8 @@ const (
 		LEFT JOIN checkpoints AS c ON c.tenant = $1 AND c.hash = i.checkpoint WHERE ` + shownOfBranch + ` AND (+created_at, hash) < ($5, $6)
 		AND (CAST($7 AS TEXT) = '' OR space = $7) ORDER BY +created_at DESC, hash DESC LIMIT $8`
 	checkpointSpot   = "SELECT space, created_at FROM checkpoints WHERE tenant = $1 AND hash = $2"
-	insertCheckpoint = "INSERT INTO checkpoints (" + checkpointColumns + `, parent)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING`
+	insertCheckpoint = "INSERT INTO checkpoints (" + checkpointColumns + `, parent, title)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING`
 	hideCheckpoint = "UPDATE checkpoints SET hidden_at = $1 WHERE tenant = $2 AND space = $3 AND hash = $4 AND hidden_at IS NULL"
 
 	branchColumns  = "space, name, head, disposition, updated_at"
@@ -108,7 +108,7 @@ func (t *tx) PutCheckpoint(row dhruva.Checkpoint) error {
 	row = row.Canonical()
 	n, err := t.exec("put checkpoint", insertCheckpoint, string(row.Tenant), string(row.Space), digest(row.Hash), string(row.ID),
 		asJSON(row.Parents), row.Branch, row.CreatedAt.UnixMicro(), row.Author, string(row.Window.Session),
-		row.Window.Base, row.Window.Through, row.Generation, optional(row.HiddenAt), digest(row.Parent()))
+		row.Window.Base, row.Window.Through, row.Generation, optional(row.HiddenAt), digest(row.Parent()), row.Text(dhruva.KindTitle))
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,8 @@
 //     are equal on both engines. A file gets its name last.
 //
 // It stores the tables of migrations/, one for each kind of row; a checkpoint's
-// items are rows of their own, a receipt is a JSON document.
+// items are rows of their own, a receipt is a JSON document. The text of a
+// checkpoint's title stands twice, as an item and beside its hash, and goes twice.
 //
 // Numbers in statements ($1, $2, ...) appear in ascending order of first use,
 // since SQLite numbers named parameters by appearance and Postgres by name; a

@@ -19,7 +19,10 @@ const (
 		LEFT JOIN checkpoint_items AS i ON i.tenant = $3 AND i.space = $4 AND i.checkpoint = p.hash WHERE coalesce(i.ord, -1) >= 0`
 	insertCheckpointItem = "INSERT INTO checkpoint_items (tenant, space, checkpoint, ord, " + itemColumns + ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
 	redactCheckpointItem = `UPDATE checkpoint_items SET text = '', attrs = 'null', cites = 'null', salt = $1, redacted = 1
-		WHERE tenant = $2 AND space = $3 AND checkpoint = $4 AND id = $5 RETURNING id`
+		WHERE tenant = $2 AND space = $3 AND checkpoint = $4 AND id = $5 RETURNING kind`
+	// redactTitle: a checkpoint holds the text of its first title once more.
+	redactTitle = `UPDATE checkpoints SET title = coalesce((SELECT i.text FROM checkpoint_items AS i WHERE i.tenant = $1 AND i.space = $2
+		AND i.checkpoint = $3 AND i.kind = 'title' ORDER BY i.ord LIMIT 1), '') WHERE tenant = $1 AND space = $2 AND hash = $3`
 )
 
 // placedItem is an item, and its place in which checkpoint.
@@ -99,7 +102,7 @@ func (t *tx) putItems(row dhruva.Checkpoint) error {
 	return nil
 }
 
-func scanItemID(r scanner) (id dhruva.ItemID, err error) { return id, r.Scan(&id) }
+func scanItemKind(r scanner) (kind dhruva.ItemKind, err error) { return kind, r.Scan(&kind) }
 
 // RedactItem leaves id, kind and digest.
 func (t *tx) RedactItem(h dhruva.Hash, id dhruva.ItemID) error {
@@ -113,6 +116,16 @@ func (t *tx) RedactItem(h dhruva.Hash, id dhruva.ItemID) error {
 	if err := t.allow("item", t.reach.Holds(space), 1); err != nil {
 		return err
 	}
-	_, err = one(t, "item", scanItemID, redactCheckpointItem, make([]byte, len(dhruva.Item{}.Salt)), string(t.reach.Tenant), string(space), digest(h), string(id))
-	return err
+	kinds, err := collect(t, "item", scanItemKind, redactCheckpointItem, make([]byte, len(dhruva.Item{}.Salt)), string(t.reach.Tenant),
+		string(space), digest(h), string(id))
+	switch {
+	case err != nil:
+		return err
+	case len(kinds) == 0:
+		_, err = absent[dhruva.Item]("item")
+		return err
+	case slices.Contains(kinds, dhruva.KindTitle):
+		return t.send("redact title", redactTitle, string(t.reach.Tenant), string(space), digest(h))
+	}
+	return nil
 }

@@ -49,7 +49,10 @@ func TestSnapshotBeforeMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.Close()
-	if got := names(t, path); len(got) > 4 { // with the log and its index
+	if next, err := VerifyBackup(ctx, path+".before-0003", nil); err != nil || next.Schema != "0002_ground.sql" {
+		t.Errorf("before the next one: %+v, %v", next, err)
+	}
+	if got := names(t, path); len(got) > 5 { // with the log and its index
 		t.Errorf("files: %q", got)
 	}
 }
@@ -158,7 +161,7 @@ func TestOldStoreIsBackedUpAsItIs(t *testing.T) {
 		t.Errorf("the backup migrated the store: %s, %v", m.Schema, err)
 	}
 	out, err := Restore(ctx, file, elsewhere, RestoreOptions{})
-	if err != nil || out.Manifest.Schema != "0002_ground.sql" || out.Backup.Schema != "0001_spine.sql" {
+	if err != nil || out.Manifest.Schema != "0003_state.sql" || out.Backup.Schema != "0001_spine.sql" {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	want, got := manifestAt(t, path), manifestAt(t, elsewhere)
@@ -212,8 +215,10 @@ func TestMigrationsDoNotChange(t *testing.T) {
 	want := map[string]string{
 		"migrations/postgres/0001_spine.sql":  "da58b9cb10e686f3a89081b800de341c440845dffa418494dc6555d92a6efe2f",
 		"migrations/postgres/0002_ground.sql": "01bb0e982f007889b5270bdb60a225d84db473235974e6f56a136e5166c7ce62",
+		"migrations/postgres/0003_state.sql":  "dc7c65e207fd8a03dd26de307b6bda1acf9d029499db3e26290eb67453c5dd0d",
 		"migrations/sqlite/0001_spine.sql":    "67ba30305c90aae66e8a4d6e77381a5e99b2c7488c18f8bce2aa1771105e2af5",
 		"migrations/sqlite/0002_ground.sql":   "c03ff20074a7511066f919c1e4efa8625d338c46ad5ee5c74920612c7baacb0c",
+		"migrations/sqlite/0003_state.sql":    "7be2d76c3901d8aa35e865a1b04032edaa627f8c715a679d6e487577b71b930a",
 	}
 	found := 0
 	err := fs.WalkDir(migrations, "migrations", func(path string, d fs.DirEntry, err error) error {

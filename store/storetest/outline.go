@@ -14,6 +14,7 @@ var outlineCases = []testCase{
 	{"OutlineTitles", testOutlineTitles},
 	{"Ancestry", testAncestry},
 	{"AncestryEnds", testAncestryEnds},
+	{"LongAncestry", testLongAncestry},
 	{"HideCheckpoint", testHideCheckpoint},
 	{"CheckpointsOfAnItem", testCheckpointsOfItem},
 	{"ItemsOfManyCheckpoints", testItemsOfMany},
@@ -177,6 +178,51 @@ func testAncestryEnds(f *fixture) {
 	f.walked(spaceA, 9, lost...)
 	f.walked(tenant, 9, theirs...)
 	f.walked(spaceA, 4, round, round, round, round)
+}
+
+// testLongAncestry: long walks, whatever the order of times, and whatever else was
+// made between.
+func testLongAncestry(f *fixture) {
+	const long = 140
+	times := map[string]func(n int) int{
+		"older parents":   func(n int) int { return n },
+		"younger parents": func(n int) int { return -n },
+		"one moment":      func(int) int { return 0 },
+		"any":             func(n int) int { return n * 7919 % 311 },
+		"mostly older":    func(n int) int { return n - n%5*20 },
+	}
+	for name, seconds := range times {
+		for _, others := range []int{0, 2} {
+			var line []dhruva.Checkpoint
+			for from := 0; from < long; from += 70 {
+				f.write(spaceA, func(tx dhruva.Tx) {
+					for n := from; n < from+70; n++ {
+						c := dhruva.Checkpoint{Tenant: "t1", Space: "a", ID: dhruva.CheckpointID(fmt.Sprint(name, others, n)), CreatedAt: at(seconds(n)), Author: name}
+						if n > 0 {
+							c.Parents = []dhruva.Hash{line[n-1].Hash}
+						}
+						for i := range others { // siblings
+							side := c
+							side.ID, side.Branch = c.ID+dhruva.CheckpointID(fmt.Sprint("side", i)), "side"
+							side.Author = string(side.ID)
+							f.must(tx.PutCheckpoint(sealed(side)))
+						}
+						c.Branch = fmt.Sprint("main", others)
+						c.Author += c.Branch
+						c = sealed(c)
+						f.must(tx.PutCheckpoint(c))
+						line = append(line, c)
+					}
+				})
+			}
+			for _, limit := range []int{63, 64, 65, 100, long - 1, long, long + 1} {
+				if f.walked(spaceA, limit, line...); f.Failed() {
+					f.Fatal(name, others, limit)
+				}
+			}
+			f.walked(tenant, 1<<40, line[:long/2]...)
+		}
+	}
 }
 
 // testHideCheckpoint: once, and for lists only.

@@ -9,15 +9,18 @@ CREATE INDEX turns_seams ON turns (tenant, session, seq)
   WHERE parent <> seq - 1 OR began_after < seq - 2 OR redacted = 1 OR role NOT IN ('user', 'assistant');
 
 -- parent is the first of the parents (the JSON list beside it), empty at the
--- root: the way that walks take.
+-- root: the way that walks take. title is the text of the first title item, '' when
+-- there is none: a graph of ten thousand checkpoints would read ten thousand
+-- scattered items for it. What takes the one away takes the other.
 ALTER TABLE checkpoints ADD COLUMN hidden_at BIGINT;
 ALTER TABLE checkpoints ADD COLUMN parent BYTEA NOT NULL DEFAULT '';
+ALTER TABLE checkpoints ADD COLUMN title TEXT COLLATE "C" NOT NULL DEFAULT '';
 UPDATE checkpoints SET parent = decode(parents::jsonb ->> 0, 'hex') WHERE parents LIKE '["%';
+UPDATE checkpoints SET title = coalesce((SELECT i.text FROM checkpoint_items AS i WHERE i.tenant = checkpoints.tenant
+  AND i.space = checkpoints.space AND i.checkpoint = checkpoints.hash AND i.kind = 'title' ORDER BY i.ord LIMIT 1), '');
 
--- Those that have an item, and the titles of many. An item has the same id in
--- all checkpoints that carry it on.
+-- Checkpoints that have an item: it has the same id in all that carry it on.
 CREATE INDEX checkpoint_items_by_id ON checkpoint_items (tenant, id, space, checkpoint);
-CREATE INDEX checkpoint_items_titles ON checkpoint_items (tenant, space, checkpoint, ord) WHERE kind = 'title';
 
 CREATE TABLE notes (
   tenant     TEXT COLLATE "C" NOT NULL,
@@ -104,6 +107,14 @@ CREATE TABLE head_moves (
   PRIMARY KEY (tenant, space, seq)
 );
 CREATE INDEX head_moves_by_branch ON head_moves (tenant, space, branch, seq);
+
+-- Where the server knows nothing of the rows yet it takes the newest of the indexes
+-- that begin alike: until the tables are analyzed each item that is written would
+-- look through its whole space for its checkpoint. So the primary key is made anew.
+ALTER TABLE checkpoint_items DROP CONSTRAINT checkpoint_items_tenant_space_checkpoint_fkey;
+ALTER TABLE checkpoints DROP CONSTRAINT checkpoints_pkey;
+ALTER TABLE checkpoints ADD PRIMARY KEY (tenant, space, hash);
+ALTER TABLE checkpoint_items ADD FOREIGN KEY (tenant, space, checkpoint) REFERENCES checkpoints (tenant, space, hash) ON DELETE CASCADE;
 
 ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE notes FORCE ROW LEVEL SECURITY;

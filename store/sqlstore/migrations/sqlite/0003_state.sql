@@ -9,15 +9,18 @@ CREATE INDEX turns_seams ON turns (tenant, session, seq)
   WHERE parent <> seq - 1 OR began_after < seq - 2 OR redacted = 1 OR role NOT IN ('user', 'assistant');
 
 -- parent is the first of the parents (the JSON list beside it), empty at the
--- root: the way that walks take.
+-- root: the way that walks take. title is the text of the first title item, '' when
+-- there is none: a graph of ten thousand checkpoints would read ten thousand
+-- scattered items for it. What takes the one away takes the other.
 ALTER TABLE checkpoints ADD COLUMN hidden_at INTEGER;
 ALTER TABLE checkpoints ADD COLUMN parent BLOB NOT NULL DEFAULT X'';
+ALTER TABLE checkpoints ADD COLUMN title TEXT NOT NULL DEFAULT '';
 UPDATE checkpoints SET parent = unhex(parents ->> '$[0]') WHERE parents LIKE '["%';
+UPDATE checkpoints SET title = coalesce((SELECT i.text FROM checkpoint_items AS i WHERE i.tenant = checkpoints.tenant
+  AND i.space = checkpoints.space AND i.checkpoint = checkpoints.hash AND i.kind = 'title' ORDER BY i.ord LIMIT 1), '');
 
--- Those that have an item, and the titles of many. An item has the same id in
--- all checkpoints that carry it on.
+-- Checkpoints that have an item: it has the same id in all that carry it on.
 CREATE INDEX checkpoint_items_by_id ON checkpoint_items (tenant, id, space, checkpoint);
-CREATE INDEX checkpoint_items_titles ON checkpoint_items (tenant, space, checkpoint, ord) WHERE kind = 'title';
 
 CREATE TABLE notes (
   tenant     TEXT NOT NULL,
