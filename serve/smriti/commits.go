@@ -359,9 +359,6 @@ func (a *api) saveSession(c *call) (any, error) {
 		return nil, err
 	}
 	s, err := a.ledger.Session(c.ctx(), dhruva.SessionID(in.SessionID))
-	if err == nil && s.Space != space.ID {
-		err = notFound("session not found in this space")
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/auth"
+	"github.com/dhruva-memory/dhruva/ledger"
 )
 
 func TestS9_FreshHasNoSpace(t *testing.T) {
@@ -30,6 +31,14 @@ func TestS9_FreshHasNoSpace(t *testing.T) {
 		t.Errorf("the home is listed: %v", got)
 	}
 	r.want(409, "POST", "/api/v4/chat/send", r.message(s["id"].(string), "m", "repo_id", r.space("s")))
+}
+
+// A name that looks like an id is a name.
+func TestSpacesAreFoundByTheirIds(t *testing.T) {
+	r := newRig(t)
+	r.space(nobody)
+	r.want(404, "GET", "/api/v2/repos/"+nobody, nil)
+	r.want(404, "POST", "/api/v4/chat/sessions", object{"repo_id": nobody})
 }
 
 // TestS18_FreshPromptIsTheMessage: nothing else, not even the session's own turns.
@@ -72,6 +81,7 @@ func TestS25_NewZealand(t *testing.T) {
 		r.say(s, fmt.Sprintf("NZ-TURN-%d", n))
 	}
 	r.save(space, s, "New Zealand", "summary", "NZ-SUMMARY", "decisions", []string{"NZ-DECISION"})
+	r.say(s, "NZ-TURN after its checkpoint")
 	base := len(r.list("/api/v4/chat/sessions/" + s + "/turns"))
 	for n := range 3 {
 		r.say(s, fmt.Sprintf("POST-MOUNT-%d", n), "mounted_checkpoint_id", one, "history_base_seq", base)
@@ -373,6 +383,15 @@ func TestWorktrees(t *testing.T) {
 		t.Errorf("by prefix: %v", got)
 	}
 	r.want(400, "GET", all+"/"+id[:3], nil)
+	ctx := dhruva.WithPrincipal(t.Context(), auth.LocalPrincipal())
+	for _, twin := range []string{"abcd0000-0000-4000-8000-000000000001", "abcd0000-0000-4000-8000-000000000002"} {
+		row := ledger.WorktreeInput{ID: dhruva.WorktreeID(twin), Space: dhruva.SpaceID(r.space("twins")), Agent: "a", Branch: "b", Base: "c", Root: repo, Path: dir + twin}
+		if _, err := r.ledger.OpenWorktree(ctx, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.want(422, "GET", all+"/abcd0000", nil)
+	r.want(422, "DELETE", all+"/abcd0000", nil)
 	r.want(404, "GET", all+"/ffffffff-ffff", nil)
 	claim := r.want(201, "POST", "/api/v5/claims", object{"space_id": space, "agent": "codex", "scope": "s", "worktree_id": id})
 	state := r.want(200, "GET", "/api/v4/chat/spaces/"+space+"/state", nil)
@@ -416,4 +435,16 @@ func TestWriteOnlyKeys(t *testing.T) {
 		t.Errorf("commit: %v", got)
 	}
 	r.want(403, "GET", "/api/v2/repos/"+space+"/commits", nil)
+}
+
+// TestCompareTasksByTheirText: a task whose state alone differs is shared.
+func TestCompareTasksByTheirText(t *testing.T) {
+	r := newRig(t)
+	space := r.space("s")
+	a := r.commit(space, "a", "tasks", []any{object{"text": "Ship it", "id": "x"}, "only a"})["id"].(string)
+	b := r.commit(space, "b", "tasks", []any{object{"text": "ship  it", "id": "x", "status": "done"}})["id"].(string)
+	diff := r.want(200, "GET", "/api/v5/lineage/checkpoints/"+a+"/compare/"+b, nil)["diff"].(object)
+	if fmt.Sprint(diff["tasks_shared"], diff["tasks_only_a"], diff["tasks_only_b"]) != "[Ship it] [only a] []" {
+		t.Errorf("diff: %v", diff)
+	}
 }
