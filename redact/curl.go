@@ -7,7 +7,7 @@ const maxCommand = 2048
 
 // curl takes the password of "curl -u user:password".
 func (s *scan) curl(from, to int) {
-	if from > 0 && wordByte(s.text[from-1]) || to < len(s.text) && wordByte(s.text[to]) {
+	if !border(s.text, from) || to < len(s.text) && wordByte(s.text[to]) {
 		return
 	}
 	command := s.text[to:commandEnd(s.text, to)]

@@ -22,6 +22,7 @@ const (
 	kindToken      = "token"
 	kindSecret     = "secret"
 	kindAPIKey     = "api-key"
+	kindAWS        = "aws-access-token"
 )
 
 func finders() []finder {
@@ -38,6 +39,17 @@ func finders() []finder {
 		{[]string{"passw", "passphrase", "passcode", "pass", "pwd"}, []string{kindPassword}, (*scan).given},
 		{[]string{"token", "secret", "key", "auth", "cred", "sig"}, []string{kindToken, kindSecret, kindAPIKey}, (*scan).given},
 	}
+	out = append(out, finder{foreignPasswords, []string{kindPassword}, (*scan).foreign})
+	out = append(out, finder{[]string{"identified"}, []string{kindPassword}, (*scan).identified})
+	out = append(out, finder{[]string{"@tcp(", "@unix("}, []string{kindURL}, (*scan).dsn})
+	for word := range commands {
+		out = append(out, finder{[]string{word}, []string{kindPassword}, (*scan).command})
+	}
+	var lead []string
+	for _, w := range whole {
+		lead = append(lead, w.lead)
+	}
+	out = append(out, finder{lead, []string{kindToken}, (*scan).broken})
 	for _, m := range marks {
 		out = append(out, finder{[]string{m.word}, []string{m.kind}, m.find})
 	}

@@ -13,6 +13,8 @@ const (
 	written
 	// option: "--password …".
 	option
+	// listed: set("password", "…"), setPassword("…").
+	listed
 )
 
 // given takes a value that a name says is a secret: "password=…", "token: …",
@@ -30,15 +32,39 @@ func (s *scan) given(from, to int) {
 	if what == noClass {
 		return
 	}
+	s.judge(lo, at, what, how, kind)
+}
+
+// judge takes the value at a place if it is a secret, given how it is named.
+func (s *scan) judge(lo, at int, what class, how tie, kind string) {
 	v, ok := valueAt(s.text, at)
 	if !s.pay(v.to-lo) || !ok {
 		return
 	}
 	v.alone = v.to >= lineEnd(s.text, v.to) && strings.Trim(s.text[lineStart(s.text, lo):lo], " \t-*>\"'`_") == ""
-	if v.text == "" || s.masked(v.from) || !v.secret(what, how) {
+	from := v.from
+	if v = s.behindMasks(v); v.text == "" || !v.secret(what, how) {
 		return
 	}
-	s.add(span{v.from, v.to, kind, named})
+	s.add(span{from, v.to, kind, named})
+}
+
+// behindMasks is what a value has behind the placeholders that it begins with: a
+// placeholder shields nothing but itself. The host behind a password of an
+// address is none of it.
+func (s *scan) behindMasks(v value) value {
+	for v.from < v.to {
+		i := s.maskBehind(v.from)
+		if i >= len(s.masks) || s.masks[i].from != v.from {
+			break
+		}
+		v.from = min(s.masks[i].to, v.to)
+		v.text = s.text[v.from:v.to]
+		if strings.HasPrefix(v.text, "@") || strings.HasPrefix(v.text, ":") {
+			return value{}
+		}
+	}
+	return v
 }
 
 // maxGap bounds the spaces between a name, what ties it and the value.
@@ -56,6 +82,9 @@ func tied(text string, lo, hi int) (at int, how tie) {
 	if at >= len(text) {
 		return at, untied
 	}
+	if next := described(text, closed); next > 0 {
+		return next, written
+	}
 	switch c := text[at]; {
 	case c == ':' && text[lo:hi] == "PASS": // a test's
 		return at, untied
@@ -66,6 +95,12 @@ func tied(text string, lo, hi int) (at int, how tie) {
 		return behind(text, at), written
 	case c == '>' && at == hi && lo > 0 && text[lo-1] == '<', c == '|' && spaceByte(text[at-1]) && !strings.HasPrefix(text[at:], "||"): // a tag, a column
 		return skipSpaces(text, at+1), written
+	case c == ',' && closed > hi, c == '(' && at == hi:
+		return pair(text, at)
+	case c == '\'' && at > hi && closed == hi && lower(text[lo:hi]) == "password": // SQL
+		return at, listed
+	case netrc(text, lo) && at > hi && closed == hi:
+		return at, option
 	case at > hi && closed == hi && strings.HasPrefix(text[lo:], "--"):
 		return at, option
 	}
@@ -82,6 +117,65 @@ func tied(text string, lo, hi int) (at int, how tie) {
 	return at, untied
 }
 
+// pair is the second of two arguments, the first of which is a name, or the
+// argument of a call that is named so: text in quotation marks.
+func pair(text string, at int) (int, tie) {
+	if at = skipSpaces(text, at+1); at < len(text) && strings.IndexByte("\"'`", text[at]) >= 0 {
+		return at, listed
+	}
+	return at, untied
+}
+
+// netrc reports whether a name stands in a line of a .netrc, or in the line
+// behind one.
+func netrc(text string, lo int) bool {
+	start := lineStart(text, lo)
+	line := text[max(lineStart(text, max(0, start-1)), lo-200):lo]
+	return strings.Contains(line, "login ") || strings.HasPrefix(strings.TrimSpace(line), "machine ")
+}
+
+// maxBetween bounds what stands between a name that is given as a value and the
+// value that it names.
+const maxBetween = 240
+
+// described is where a value begins that stands beside its name, as in
+// {"name": "API_KEY", "value": "…"}, in the environment of a container, or in a
+// block of Terraform; 0 when there is none.
+func described(text string, at int) int {
+	rest := text[at:min(len(text), at+maxBetween)]
+	words := []string{"value"}
+	switch trimmed := strings.TrimLeft(rest, " \t"); {
+	case strings.HasPrefix(trimmed, "{"):
+		words = []string{"default", "value"}
+		if i := strings.IndexByte(rest, '}'); i > 0 {
+			rest = rest[:i]
+		}
+		i := strings.Index(rest, "default")
+		if i < 0 {
+			return 0
+		}
+		rest = rest[i:]
+	case strings.HasPrefix(trimmed, ","), strings.HasPrefix(trimmed, "\n"), strings.HasPrefix(trimmed, "\r"):
+		rest = strings.TrimLeft(trimmed, ", \t\r\n\"'")
+	default:
+		return 0
+	}
+	start := at + strings.Index(text[at:min(len(text), at+maxBetween)], rest)
+	for _, word := range words {
+		if len(rest) < len(word) || !strings.EqualFold(rest[:len(word)], word) {
+			continue
+		}
+		end := start + len(word)
+		if end < len(text) && (text[end] == '"' || text[end] == '\'') {
+			end++
+		}
+		if end = skipSpaces(text, end); end < len(text) && (text[end] == ':' || text[end] == '=') {
+			return behind(text, end+1)
+		}
+	}
+	return 0
+}
+
 // behind skips the spaces before a value, marks of emphasis, and one line end.
 func behind(text string, at int) int {
 	at = skipSpaces(text, at)
@@ -94,7 +188,21 @@ func behind(text string, at int) int {
 		if at < len(text) && text[at] == '\n' {
 			at++
 		}
-		at = skipSpaces(text, at)
+		at = fenced(text, skipSpaces(text, at))
+	}
+	return at
+}
+
+// fenced skips the beginning of a block of code.
+func fenced(text string, at int) int {
+	for n := 0; n < 2 && at < len(text) && text[at] == '\n'; n++ {
+		at++
+	}
+	if !strings.HasPrefix(text[at:], "```") {
+		return at
+	}
+	if end := lineEnd(text, at); end < len(text) && end-at < 24 {
+		return skipSpaces(text, end+1)
 	}
 	return at
 }

@@ -10,7 +10,7 @@ const maxToken = 8192
 
 // bearer takes the token after the word "Bearer".
 func (s *scan) bearer(from, to int) {
-	if from > 0 && wordByte(s.text[from-1]) {
+	if !border(s.text, from) {
 		return
 	}
 	at := s.afterScheme(to)
@@ -65,7 +65,7 @@ func (s *scan) authorization(from, to int) {
 
 // basic takes a user and password in base64 after the word "Basic".
 func (s *scan) basic(from, to int) {
-	if from > 0 && wordByte(s.text[from-1]) {
+	if !border(s.text, from) {
 		return
 	}
 	at := s.afterScheme(to)
@@ -82,7 +82,7 @@ func (s *scan) basic(from, to int) {
 // space follows the name.
 func (s *scan) afterScheme(at int) int {
 	start := at
-	for at < len(s.text) && at-start < 4 && spaceByte(s.text[at]) {
+	for at < len(s.text) && at-start < 4 && (spaceByte(s.text[at]) || s.text[at] == '+') {
 		at++
 	}
 	if at == start || at >= len(s.text) {
@@ -122,9 +122,10 @@ func isBasic(token string) bool {
 // jwt takes a signed or encrypted token: parts of base64 between full stops, the
 // first of which is a JSON object.
 func (s *scan) jwt(from, _ int) {
-	if from > 0 && (wordByte(s.text[from-1]) || s.text[from-1] == '.') || !strings.HasPrefix(s.text[from:], "eyJ") {
+	if !strings.HasPrefix(s.text[from:], "eyJ") {
 		return
 	}
+	alone := border(s.text, from) && (from == 0 || s.text[from-1] != '.')
 	end, parts := from, 0
 	for parts < 5 {
 		n := part(s.text[end:])
@@ -143,7 +144,7 @@ func (s *scan) jwt(from, _ int) {
 		}
 		end++
 	}
-	if !s.pay(end-from) || parts < 2 || !jsonHead(s.text[from:end]) {
+	if !s.pay(end-from) || parts < 2 || !alone && parts < 3 || !jsonHead(s.text[from:end]) {
 		return
 	}
 	s.add(span{from, end, kindJWT, marked})
@@ -165,7 +166,7 @@ func jsonHead(token string) bool {
 
 // cookie takes the values of a cookie's header that look made at random.
 func (s *scan) cookie(from, to int) {
-	if to >= len(s.text) || s.text[to] != ':' || from > 0 && wordByte(s.text[from-1]) {
+	if to >= len(s.text) || s.text[to] != ':' || !border(s.text, from) {
 		return
 	}
 	end := lineEnd(s.text, to)

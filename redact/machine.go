@@ -7,8 +7,8 @@ import "math"
 type machine struct {
 	class   [256]uint8 // byte to column; 0: in no word
 	columns int
-	next    []uint16 // row of a state + column to the row of the next
-	first   uint16   // rows from here on are of states that end words
+	next    []uint32 // row of a state + column to the row of the next
+	first   uint32   // rows from here on are of states that end words
 	out     [][]int  // those words, by state
 	size    []int    // the words' lengths
 }
@@ -42,7 +42,7 @@ func (m *machine) grow(words []string) {
 		for i := range len(w) {
 			at := s*m.columns + int(m.class[w[i]])
 			if m.next[at] == 0 {
-				child := uint16(m.add()) // moves the table
+				child := uint32(m.add()) // moves the table
 				m.next[at] = child
 			}
 			s = int(m.next[at])
@@ -52,7 +52,7 @@ func (m *machine) grow(words []string) {
 }
 
 func (m *machine) add() int {
-	m.next = append(m.next, make([]uint16, m.columns)...)
+	m.next = append(m.next, make([]uint32, m.columns)...)
 	m.out = append(m.out, nil)
 	return len(m.out) - 1
 }
@@ -77,7 +77,7 @@ func (m *machine) link() {
 				fail[child] = back
 				queue = append(queue, child)
 			} else {
-				m.next[at] = uint16(back)
+				m.next[at] = uint32(back)
 			}
 		}
 	}
@@ -87,13 +87,13 @@ func (m *machine) link() {
 // place of numbers into the table. A table that would not fit is a fault of the
 // build: there are a few hundred words.
 func (m *machine) order() {
-	if len(m.next) > math.MaxUint16 {
+	if len(m.next) > math.MaxUint32 {
 		panic("redact: too many words")
 	}
 	number, n := make([]int, len(m.out)), 0
 	for _, ends := range []bool{false, true} {
 		if ends {
-			m.first = uint16(n * m.columns)
+			m.first = uint32(n * m.columns)
 		}
 		for s, words := range m.out {
 			if (words != nil) == ends {
@@ -102,11 +102,11 @@ func (m *machine) order() {
 			}
 		}
 	}
-	next, out := make([]uint16, len(m.next)), make([][]int, len(m.out))
+	next, out := make([]uint32, len(m.next)), make([][]int, len(m.out))
 	for s := range m.out {
 		out[number[s]] = m.out[s]
 		for c := range m.columns {
-			next[number[s]*m.columns+c] = uint16(number[m.next[s*m.columns+c]] * m.columns)
+			next[number[s]*m.columns+c] = uint32(number[m.next[s*m.columns+c]] * m.columns)
 		}
 	}
 	m.next, m.out = next, out

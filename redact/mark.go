@@ -39,19 +39,40 @@ var marks = []mark{
 // made at random.
 func (m mark) find(s *scan, from, _ int) {
 	to := from + len(m.word)
-	if from > 0 && wordByte(s.text[from-1]) || m.text != "" && s.text[from:to] != m.text {
+	if m.text != "" && s.text[from:to] != m.text {
 		return
 	}
+	alone := border(s.text, from)
 	for to < len(s.text) && (wordByte(s.text[to]) || s.text[to] == '-' || m.dots && s.text[to] == '.' || s.text[to] == '+' || s.text[to] == '/') {
 		to++
 	}
 	s.pay(to - from)
 	to = from + len(strings.TrimRight(s.text[from:to], ".+/"))
 	rest := s.text[min(to, from+len(m.word)):to]
-	if len(rest) < m.least || inBlob(s.text, from, to) || !random(rest) {
+	if len(rest) < m.least || !made(rest) && !made(tail(rest)) || !alone && (inBlob(s.text, from, to) || !m.stuck(s.text[from-1], rest)) {
 		return
 	}
 	s.add(span{from, to, m.kind, shaped})
+}
+
+// tail is the last part of a token that is made of parts ("proj-…").
+func tail(s string) string { return s[strings.LastIndexByte(s, '-')+1:] }
+
+// stuck reports whether a token that stands right behind other characters is one
+// still. Short marks end many words ("task-", "disk-"): there it must be told by
+// its maker's next mark, or be longer and more mixed than what is put behind a
+// word.
+func (m mark) stuck(before byte, rest string) bool {
+	if before == '_' || len(m.word) > 3 {
+		return true
+	}
+	for _, next := range []string{"ant-", "proj-", "svcacct-", "or-v1-", "lf-"} {
+		if strings.HasPrefix(rest, next) {
+			return true
+		}
+	}
+	p := profileOf(rest)
+	return len(rest) >= 32 && p.joints == 0 && p.upper > 3 && p.letters-p.upper > 3 && p.digits > 1
 }
 
 // telegram takes a bot's token: its number, a colon and a text that begins with
@@ -63,7 +84,7 @@ func (s *scan) telegram(from, to int) {
 	}
 	end := to + part(s.text[to:])
 	s.pay(end - start)
-	if n := from - start; n < 8 || n > 10 || start > 0 && wordByte(s.text[start-1]) || end-to < 30 || end-to > 36 || !random(s.text[to:end]) {
+	if n := from - start; n < 8 || n > 10 || !border(s.text, start) || end-to < 30 || end-to > 36 || !random(s.text[to:end]) {
 		return
 	}
 	s.add(span{start, end, kindTelegram, shaped})

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Bounds of a private key's block and of its lines.
 const (
@@ -49,10 +52,13 @@ func pemBody(text string, at int) int {
 	end := at
 	for limit := min(len(text), at+maxPEM); at < limit; {
 		next := nextBreak(text, at, limit)
-		line := bare(text[at:next])
-		if strings.HasPrefix(lower(line), "-----end") {
-			return at + strings.Index(text[at:next], "-----")
+		if i := strings.Index(lower(text[at:next]), "-----end"); i >= 0 {
+			if line := bare(text[at : at+i]); line == "" || pemLine(line) {
+				return at + i
+			}
+			return end
 		}
+		line := bare(text[at:next])
 		if line != "" && !pemLine(line) {
 			return end
 		}
@@ -131,6 +137,9 @@ func bare(line string) string { return strings.Trim(line, " \t\r\\\"'`>|+,;#*/")
 func pemLine(line string) bool {
 	if name, _, ok := strings.Cut(line, ": "); ok {
 		return name == "Proc-Type" || name == "DEK-Info" || name == "Comment" || name == "Version" || name == "Charset" || name == "Hash"
+	}
+	if parts := strings.Fields(line); len(parts) > 1 { // all of a block in one line
+		return len(parts[0]) >= 40 && !slices.ContainsFunc(parts[1:], func(s string) bool { return !pemLine(s) })
 	}
 	plain := true
 	for i := range len(line) {

@@ -59,9 +59,8 @@ func (r *Redactor) Redact(text string) (string, []Finding) {
 	counts := map[string]int(nil)
 	left := costFloor + costFactor*len(text)
 	for range maxPasses {
-		s := scan{set: r.rules(), text: text, left: left}
-		spans := s.run()
-		if s.left < 0 {
+		spans := r.look(text, &left)
+		if left < 0 {
 			break
 		}
 		if len(spans) == 0 {
@@ -70,9 +69,40 @@ func (r *Redactor) Redact(text string) (string, []Finding) {
 		if counts == nil {
 			counts = map[string]int{}
 		}
-		text, left = replace(text, spans, counts), s.left
+		text = replace(text, spans, counts)
 	}
 	return Placeholder(KindUnscanned), []Finding{{KindUnscanned, 1}}
+}
+
+// look finds secrets in a text as it stands; when there are none, in the text as
+// it is meant, layer by layer of its escapes.
+func (r *Redactor) look(text string, left *int) []span {
+	var views []view
+	for {
+		s := scan{set: r.rules(), text: text, left: *left}
+		spans := s.run()
+		if *left = s.left; len(spans) > 0 || *left < 0 {
+			return origins(spans, views)
+		}
+		v, ok := seen(text)
+		if !ok || len(views) == maxViews {
+			return nil
+		}
+		text, views = v.text, append(views, v)
+	}
+}
+
+// origins are spans of the last view as those of the text that all came from.
+func origins(spans []span, views []view) []span {
+	for _, v := range slices.Backward(views) {
+		for i := range spans {
+			spans[i].from, spans[i].to = v.origin(spans[i].from, spans[i].to)
+		}
+	}
+	if len(views) > 0 {
+		spans = merge(spans)
+	}
+	return spans
 }
 
 // Strip returns a text without its placeholders: what it says besides secrets.

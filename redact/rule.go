@@ -82,7 +82,7 @@ func (r *rule) pays(s *scan, n int) bool { return s.pay(n * r.weight()) }
 func (r *rule) at(s *scan, from, to int) {
 	switch {
 	case r.starts:
-		r.here(s, from)
+		r.here(s, from, to)
 	case r.loose:
 		r.anywhere(s)
 	default:
@@ -90,9 +90,14 @@ func (r *rule) at(s *scan, from, to int) {
 	}
 }
 
-// here looks for a match that begins at a place.
-func (r *rule) here(s *scan, from int) {
-	if from < s.done[r.number] || r.word && from > 0 && wordByte(s.text[from-1]) || !r.begins(s.text[from:]) {
+// here looks for a match that begins at a place. Right behind the characters of
+// a word it must be told by more than its mark.
+func (r *rule) here(s *scan, from, to int) {
+	if from < s.done[r.number] || !r.begins(s.text[from:]) {
+		return
+	}
+	stuck := r.word && !border(s.text, from)
+	if stuck && !r.told(s.text[from:to]) && s.text[from-1] != '_' {
 		return
 	}
 	end := min(len(s.text), from+r.reach)
@@ -101,6 +106,9 @@ func (r *rule) here(s *scan, from int) {
 		return
 	}
 	if m := r.compiled().FindStringSubmatchIndex(window); m != nil {
+		if secretFrom, secretTo := r.secret(m); stuck && r.kind != kindAWS && !made(window[secretFrom:secretTo]) {
+			return
+		}
 		s.done[r.number] = from + r.take(s, from, end, m)
 	}
 }
@@ -154,7 +162,7 @@ func (r *rule) within(s *scan, lo, hi int) {
 		lo--
 	}
 	for _, m := range r.compiled().FindAllStringSubmatchIndex(s.text[lo:hi], -1) {
-		if r.word && lo+m[0] > 0 && wordByte(s.text[lo+m[0]-1]) {
+		if r.word && !border(s.text, lo+m[0]) {
 			continue
 		}
 		r.take(s, lo, hi, m)
@@ -173,7 +181,7 @@ func (r *rule) take(s *scan, at, end int, m []int) int {
 		return m[1]
 	}
 	match := s.text[at+m[0] : at+m[1]]
-	if bareDigest(secret, match) || inBlob(s.text, at+from, at+to) || !r.strict && plainWord(secret) || member(secret) || r.allowed(s, secret, match, at+from) {
+	if bareDigest(secret, match) || !r.told(secret) && inBlob(s.text, at+from, at+to) || !r.strict && plainWord(secret) || member(secret) || r.allowed(s, secret, match, at+from) {
 		return m[1]
 	}
 	s.add(span{at + from, at + to, r.kind, marked})
@@ -198,6 +206,12 @@ func (r *rule) allowed(s *scan, secret, match string, at int) bool {
 	return holds(s.set.allow) || slices.ContainsFunc(r.allow, holds)
 }
 
+// told reports whether what begins a secret is in no base64: it holds a mark
+// besides letters and digits, or is that of keys that have only capitals.
+func (r *rule) told(secret string) bool {
+	return r.starts && (strings.ContainsAny(secret[:min(len(secret), 12)], "_-") || r.kind == kindAWS && profileOf(secret).upper == profileOf(secret).letters)
+}
+
 // bareDigest: a digest in hexadecimal that nothing names a secret, such as a
 // commit's.
 func bareDigest(secret, match string) bool {
@@ -208,6 +222,7 @@ func bareDigest(secret, match string) bool {
 }
 
 // inBlob: the finding is a small part of a long run of base64, such as an image.
+// A path has more slashes.
 func inBlob(text string, from, to int) bool {
 	const most = 512
 	lo, hi := from, to
@@ -217,7 +232,8 @@ func inBlob(text string, from, to int) bool {
 	for hi < len(text) && hi-to < most && base64Byte(text[hi]) {
 		hi++
 	}
-	return hi-lo-(to-from) > 120
+	slashes := strings.Count(text[lo:from], "/") + strings.Count(text[to:hi], "/")
+	return hi-lo-(to-from) > 120 && slashes*24 < hi-lo
 }
 
 // plainWord: letters alone in one case, as a word has them: what a service's

@@ -47,6 +47,8 @@ func public(id string) bool {
 // set is everything that is looked for.
 type set struct {
 	words *machine
+	// far are the words of other scripts, for texts that have one.
+	far   *machine
 	uses  [][]use // what a word sets going
 	rules []*rule
 	kinds map[string]bool
@@ -65,6 +67,9 @@ func load() *set {
 	var file ruleSet
 	if err := toml.Unmarshal([]byte(config.DefaultConfig), &file); err != nil {
 		panic(fmt.Sprintf("redact: the rules of gitleaks: %v", err))
+	}
+	for i, expr := range file.Allowlist.Regexes { // what is meant is a secret as a whole ("^true|false|null$")
+		file.Allowlist.Regexes[i] = "^(?:" + expr + ")$"
 	}
 	s := &set{kinds: map[string]bool{KindUnscanned: true}, allow: newAllowed(file.Allowlist)}
 	words := map[string][]use{}
@@ -98,6 +103,7 @@ func load() *set {
 		}
 	}
 	s.index(words)
+	s.far = newMachine(farPasswords)
 	return s
 }
 

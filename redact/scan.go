@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // scan is one pass over a text.
@@ -23,6 +24,7 @@ type scan struct {
 func (s *scan) run() []span {
 	s.pay(len(s.text))
 	s.mask()
+	s.joined()
 	s.set.words.each(s.text, func(word, from, to int) {
 		if s.left < 0 {
 			return
@@ -38,6 +40,9 @@ func (s *scan) run() []span {
 			u.rule.at(s, from, to)
 		}
 	})
+	if strings.IndexFunc(s.text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		s.set.far.each(s.text, func(_, from, to int) { s.foreign(from, to) })
+	}
 	return merge(s.spans)
 }
 

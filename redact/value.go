@@ -29,7 +29,10 @@ func (v value) token(how tie) bool {
 	if how == spoken || v.below {
 		least = 16
 	}
-	return len(v.text) >= least && random(v.text)
+	if how == listed {
+		least = 12
+	}
+	return len(v.text) >= least && (random(v.text) || len(v.text) >= 16 && soup(v.text))
 }
 
 // password: chosen by a person. A word alone is taken for one only where it
@@ -38,6 +41,10 @@ func (v value) password(how tie) bool {
 	p := profileOf(v.text)
 	mixed := p.letters > 0 && (p.digits > 0 || p.signs > 0)
 	switch {
+	case soup(v.text) && (p.upper > 0 || v.quoted || v.alone || how == option):
+		return true
+	case how == listed:
+		return len(v.text) >= 6 && mixed && p.digits > 0 && !kebab(v.text) && !typeLike(v.text)
 	case how == spoken || v.below:
 		return len(v.text) >= 6 && (mixed && !kebab(v.text) || p.letters == 0 && p.digits >= 6 && p.signs == 0) ||
 			v.quoted && len(v.text) >= 4 && !slices.Contains(values, lower(v.text))
@@ -268,7 +275,7 @@ func stands(s string) bool {
 		return true
 	}
 	switch {
-	case s[0] == '$' && (len(s) == 1 || s[1] == '{' || s[1] == '(' || nameLike(s[1:])):
+	case s[0] == '$' && (len(s) == 1 || s[1] == '{' || s[1] == '(' || nameLike(s[1:]) || digits(s[1:])):
 		return true
 	case s[0] == '<' || s[0] == '%' && len(s) > 2 && s[len(s)-1] == '%':
 		return true
@@ -279,12 +286,27 @@ func stands(s string) bool {
 	if slices.Contains(values, l) || slices.Contains(values, strings.Trim(l, "[]<>(){}*_-")) || strings.Count(l, l[:1]) == len(l) {
 		return true
 	}
-	for _, word := range []string{"…", "...", "***", "•••", "example", "your", "placeholder", "changeme", "change-me", "change_me", "replace", "xxxx", "dummy", "todo", "insert", "sample", "process.env", "os.environ", "getenv"} {
+	for _, word := range []string{"…", "...", "***", "•••", "placeholder", "changeme", "change-me", "change_me", "xxxx", "process.env", "os.environ", "getenv"} {
 		if strings.Contains(l, word) {
 			return true
 		}
 	}
+	if strings.HasSuffix(s, "EXAMPLE") || strings.HasSuffix(s, "EXAMPLEKEY") { // as the makers' documents have them
+		return true
+	}
+	for _, word := range []string{"example", "your", "replace", "dummy", "todo", "insert", "sample"} {
+		if i := strings.Index(l, word); i >= 0 && !made(l[:i]+l[i+len(word):]) && !made(s[:i]) && !made(s[i+len(word):]) && !chosen(s[:i]+s[i+len(word):]) {
+			return true
+		}
+	}
 	return false
+}
+
+// chosen: letters of both cases, digits and signs, none of which joins words: a
+// password as rules for passwords ask for.
+func chosen(s string) bool {
+	p := profileOf(s)
+	return len(s) >= 8 && p.upper > 0 && p.upper < p.letters && p.digits > 1 && p.signs > 0 && p.joints == 0 && strings.IndexAny(s, "<>{}[]$") < 0
 }
 
 // values are words that are said of secrets, or stand where one would.
