@@ -442,7 +442,7 @@ func TestCompareTasksByTheirText(t *testing.T) {
 	r := newRig(t)
 	space := r.space("s")
 	a := r.commit(space, "a", "tasks", []any{object{"text": "Ship it", "id": "x"}, "only a"})["id"].(string)
-	b := r.commit(space, "b", "tasks", []any{object{"text": "ship  it", "id": "x", "status": "done"}})["id"].(string)
+	b := r.commit(space, "b", "tasks", []any{object{"text": "Ship  it", "id": "x", "status": "done"}})["id"].(string)
 	diff := r.want(200, "GET", "/api/v5/lineage/checkpoints/"+a+"/compare/"+b, nil)["diff"].(object)
 	if fmt.Sprint(diff["tasks_shared"], diff["tasks_only_a"], diff["tasks_only_b"]) != "[Ship it] [only a] []" {
 		t.Errorf("diff: %v", diff)
