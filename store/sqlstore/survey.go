@@ -15,12 +15,14 @@ import (
 type Survey struct {
 	Spaces   []SurveyedSpace
 	Sessions []SurveyedSession
-	// Checkpoints and Keys are all that there are.
+	// Checkpoints, Keys and Documents are all that there are.
 	Checkpoints []SurveyedCheckpoint
 	Keys        []SurveyedKey
+	Documents   []SurveyedDocument
 	Tombstones  []SurveyedTombstone
 	Turns       []SurveyedTurn
 	Items       []SurveyedItem
+	Notes       []SurveyedNote
 }
 
 // SurveyedSpace is a space and its epoch.
@@ -62,6 +64,15 @@ type SurveyedKey struct {
 	ID     dhruva.KeyID
 }
 
+// SurveyedDocument is a document. One that another store lacks, and that is older
+// than what that store knows, was dropped there.
+type SurveyedDocument struct {
+	Tenant    dhruva.TenantID
+	Space     dhruva.SpaceID
+	ID        dhruva.DocumentID
+	CreatedAt time.Time
+}
+
 // SurveyedTombstone is a tombstone and whose it is.
 type SurveyedTombstone struct {
 	Tenant dhruva.TenantID
@@ -84,6 +95,13 @@ type SurveyedItem struct {
 	ID         dhruva.ItemID
 }
 
+// SurveyedNote is a note whose text was taken away.
+type SurveyedNote struct {
+	Tenant dhruva.TenantID
+	Space  dhruva.SpaceID
+	ID     dhruva.NoteID
+}
+
 // Survey reads through the whole store, in one snapshot.
 func (s *Store) Survey(ctx context.Context) (out Survey, err error) {
 	err = s.reading(ctx, nil, func(r reading) error {
@@ -91,7 +109,8 @@ func (s *Store) Survey(ctx context.Context) (out Survey, err error) {
 		if err != nil {
 			return err
 		}
-		for _, part := range []func(reading, []table) error{out.spaces, out.sessions, out.checkpoints, out.keys, out.tombstones, out.turns, out.items} {
+		for _, part := range []func(reading, []table) error{out.spaces, out.sessions, out.checkpoints, out.keys, out.tombstones, out.turns, out.items,
+			out.notes, out.documents} {
 			if err := part(r, tables); err != nil {
 				return err
 			}
@@ -241,5 +260,23 @@ func (s *Survey) items(r reading, tables []table) error {
 				dhruva.TenantID(row.text("tenant")), dhruva.SpaceID(row.text("space")), row.hash("checkpoint"), dhruva.ItemID(row.text("id")),
 			})
 		}
+	})
+}
+
+func (s *Survey) notes(r reading, tables []table) error {
+	return r.records(tables, "notes", func(row record) {
+		if row.number("redacted") != 0 {
+			s.Notes = append(s.Notes, SurveyedNote{
+				dhruva.TenantID(row.text("tenant")), dhruva.SpaceID(row.text("space")), dhruva.NoteID(row.text("id")),
+			})
+		}
+	})
+}
+
+func (s *Survey) documents(r reading, tables []table) error {
+	return r.records(tables, "documents", func(row record) {
+		s.Documents = append(s.Documents, SurveyedDocument{
+			dhruva.TenantID(row.text("tenant")), dhruva.SpaceID(row.text("space")), dhruva.DocumentID(row.text("id")), row.time("created_at"),
+		})
 	})
 }
