@@ -69,8 +69,8 @@ func (in *installation) workOf() *client.Work {
 const lateLeaf = time.Minute
 
 // workChecks are what doctor says of background work. served: a server runs.
-func workChecks(s ledger.Standing, served bool) []finding {
-	out := []finding{nodesCheck(s, served)}
+func workChecks(s ledger.Standing, lease time.Duration, served bool) []finding {
+	out := []finding{nodesCheck(s, lease, served)}
 	for _, t := range s.Tenants {
 		of := ""
 		if len(s.Tenants) > 1 {
@@ -81,7 +81,7 @@ func workChecks(s ledger.Standing, served bool) []finding {
 	return out
 }
 
-func nodesCheck(s ledger.Standing, served bool) finding {
+func nodesCheck(s ledger.Standing, lease time.Duration, served bool) finding {
 	const check = "nodes"
 	if dead := len(s.Nodes) - s.Live; dead > 0 {
 		f := finding{check, "warning", fmt.Sprintf("%d run, %d ended without leaving", s.Live, dead), "none needed: a server removes them within two minutes"}
@@ -90,7 +90,35 @@ func nodesCheck(s ledger.Standing, served bool) finding {
 		}
 		return f
 	}
-	return finding{check, "ok", fmt.Sprintf("%d run", s.Live), ""}
+	late, since := lateNodes(s, lease)
+	if late == 0 {
+		return finding{check, "ok", fmt.Sprintf("%d run", s.Live), ""}
+	}
+	f := finding{check, "warning", fmt.Sprintf("%d %s, %d not heard from since %s", s.Live-late, plural(s.Live-late, "answers", "answer"), late, since.Format(time.RFC3339)),
+		"none needed if they were killed: a server removes them within two minutes"}
+	if !served {
+		f.Fix = "none needed if they were killed: the next `dhruva serve` removes them"
+	}
+	return f
+}
+
+// nodeWord is what a node is given beyond the longest time between two of its words,
+// which is half a lease.
+const nodeWord = 2 * time.Second
+
+// lateNodes counts those that stand, and have not said for too long that they live;
+// since is the last word of those.
+func lateNodes(s ledger.Standing, lease time.Duration) (late int, since time.Time) {
+	word := lease/2 + nodeWord
+	for _, n := range s.Nodes {
+		if said := n.Until.Add(-lease); s.At.Sub(said) > word {
+			late++
+			if said.After(since) {
+				since = said
+			}
+		}
+	}
+	return late, since
 }
 
 func jobsCheck(t ledger.TenantStanding, of string) finding {

@@ -190,7 +190,7 @@ func (p *program) verifyBackup(ctx context.Context, file string) error {
 	info, err := sqlstore.VerifyBackup(ctx, file, m.show)
 	m.end()
 	if err != nil {
-		return withFix(err, "%s", notABackupFix(err))
+		return withFix(refused(file, err), "%s", notABackupFix(err))
 	}
 	out := backedUp{File: file, BackupInfo: info, Rows: info.Rows()}
 	return p.printBare(out, func(w io.Writer) {
@@ -206,6 +206,16 @@ func madeWords(info sqlstore.BackupInfo) string {
 		return ""
 	}
 	return ", made " + info.MadeAt.Format(time.RFC3339)
+}
+
+// refused is an error of a backup or of a store's file: what is there and is not
+// what it must be is damaged, however the command line reads.
+func refused(file string, err error) error {
+	info, statErr := os.Stat(file)
+	if statErr == nil && info.Mode().IsRegular() && (errors.Is(err, dhruva.ErrInvalid) || sqlstore.Damaged(err)) {
+		return damagedData{err}
+	}
+	return err
 }
 
 // notABackupFix is what to do about a file that is no backup, or a broken one.

@@ -36,7 +36,7 @@ func (p *program) doctorCommand() *cobra.Command {
 	var network bool
 	c := &cobra.Command{Use: "doctor", Short: "Find what is wrong with an installation", Args: cobra.NoArgs,
 		Example: "  dhruva doctor\n  dhruva doctor --providers-reachable --json",
-		Long:    "Looks and changes nothing. Exits with 0 when nothing is a problem (warnings are none), else with 1.",
+		Long:    "Looks and changes nothing; to see that there is room, a small file is written and removed. Exits with 0 when nothing is a problem (warnings are none), else with 1.",
 		RunE:    func(c *cobra.Command, _ []string) error { return p.doctor(c.Context(), network) },
 	}
 	c.Flags().BoolVar(&network, "providers-reachable", false, "also ask each provider for one word (costs a few tokens)")
@@ -97,7 +97,7 @@ func (p *program) diagnose(ctx context.Context, dir string, network bool) []find
 	admin, key := adminFileCheck(dir)
 	out = append(out, private(dir, "."), master, admin, private(dir, providersFile), private(dir, storeFile), redactionCheck(dir), copiesCheck(dir))
 	server, live := p.server(ctx, dir)
-	out = append(out, server)
+	out = append(out, server, roomCheck(dir))
 	out = append(out, p.storeFindings(ctx, dir, live, keyring, key)...)
 	if live != nil && key != "" {
 		out = append(out, serverKnows(ctx, dir, live.URL, key))
@@ -124,7 +124,8 @@ func (p *program) storeFindings(ctx context.Context, dir string, live *serving, 
 	case !onPostgres(at) && blocked(at) != nil:
 		return nil // private tells of it
 	}
-	return storeChecks(ctx, at, keyring, key, live != nil)
+	limits, _ := loadLimits(dir) // what is wrong with them is told elsewhere
+	return storeChecks(ctx, at, keyring, key, limits.Upkeep.WithDefaults().NodeLease, live != nil)
 }
 
 // directory tells whether there is a directory to look into. One that cannot be
@@ -253,7 +254,7 @@ func (p *program) server(ctx context.Context, dir string) (finding, *serving) {
 // storeChecks open the store beside a server that may be running, read through
 // it, recompute every checkpoint, try the keys on it, and look how background
 // work stands.
-func storeChecks(ctx context.Context, path string, keyring *auth.Keyring, key string, served bool) []finding {
+func storeChecks(ctx context.Context, path string, keyring *auth.Keyring, key string, lease time.Duration, served bool) []finding {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && !onPostgres(path) {
 		if _, err := os.Stat(path + "-wal"); err == nil {
@@ -276,6 +277,9 @@ func storeChecks(ctx context.Context, path string, keyring *auth.Keyring, key st
 		return []finding{{"store", "problem", api.Words(err), "restore it from a backup, and keep this one for inspection"}}
 	}
 	out := []finding{{"store", "ok", fmt.Sprintf("%s: %d spaces, %d checkpoints verified", shownStore(path), spaces, checked), ""}}
+	if role, err := sqlstore.Exempt(ctx, path); err == nil && role != "" {
+		out = append(out, finding{"role", "warning", exemptWords(role), exemptFix})
+	}
 	if keyring != nil {
 		out = append(out, keyCheck(ctx, store, keyring, key))
 	}
@@ -283,7 +287,7 @@ func storeChecks(ctx context.Context, path string, keyring *auth.Keyring, key st
 	if err != nil {
 		return append(out, finding{"background", "problem", api.Words(err), "restore the store from a backup, and keep this one for inspection"})
 	}
-	return append(out, workChecks(standing, served)...)
+	return append(out, workChecks(standing, lease, served)...)
 }
 
 // anotherMaster is what to do when a store was made under another master key.

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/dhruva-memory/dhruva"
@@ -30,26 +32,40 @@ const (
 // errPartial: some of the work was done, and the output says which.
 var errPartial = errors.New("some items failed")
 
-// outcome is one row of the table of errors: the exit code, and what to do
-// when nothing more exact is known.
+// errDamaged: a backup or a store is not what it must be, whatever was asked for.
+var errDamaged = errors.New("damaged")
+
+// damagedData is an error of a backup or a store that is refused.
+type damagedData struct{ error }
+
+// Unwrap is the error itself.
+func (d damagedData) Unwrap() error { return d.error }
+
+// Is: it is no fault of the command line and no upstream's, whatever its class.
+func (damagedData) Is(target error) bool { return target == errDamaged }
+
+// outcome is one row of the table of errors: the exit code, its name for scripts,
+// and what to do when nothing more exact is known.
 type outcome struct {
 	is   error
 	code int
+	name string
 	fix  string
 }
 
 func outcomes() []outcome {
 	return []outcome{
-		{context.Canceled, exitInterrupted, ""},
-		{errPartial, exitPartial, "repeat the command: what is done already is skipped"},
-		{dhruva.ErrInvalid, exitUsage, "see `dhruva --help`"},
-		{dhruva.ErrNotFound, exitNotFound, "list what there is, for example with `dhruva space list`"},
-		{dhruva.ErrUnauthenticated, exitAuth, "give a key with --key or DHRUVA_KEY, or run the command where DIR/admin.key can be read"},
-		{dhruva.ErrDenied, exitAuth, "use a key that holds the right; `dhruva key list` shows each key's"},
-		{dhruva.ErrFenced, exitConflict, "begin again: the space was cleared meanwhile"},
-		{dhruva.ErrConflict, exitConflict, "read again, then repeat with what is there now"},
-		{dhruva.ErrTooLarge, exitLimit, "send less"},
-		{dhruva.ErrUnavailable, exitUpstream, "`dhruva doctor` shows what is wrong"},
+		{context.Canceled, exitInterrupted, "interrupted", "repeat the command; what was answered before is done"},
+		{errDamaged, exitFailure, "damaged", "restore it from a backup"},
+		{errPartial, exitPartial, "partial", "repeat the command: what is done already is skipped"},
+		{dhruva.ErrInvalid, exitUsage, "invalid", "see `dhruva --help`"},
+		{dhruva.ErrNotFound, exitNotFound, "not_found", "list what there is, for example with `dhruva space list`"},
+		{dhruva.ErrUnauthenticated, exitAuth, "unauthenticated", "give a key with --key or DHRUVA_KEY, or run the command where DIR/admin.key can be read"},
+		{dhruva.ErrDenied, exitAuth, "denied", "use a key that holds the right; `dhruva key list` shows each key's"},
+		{dhruva.ErrFenced, exitConflict, "stale_generation", "begin again: the space was cleared meanwhile"},
+		{dhruva.ErrConflict, exitConflict, "conflict", "read again, then repeat with what is there now"},
+		{dhruva.ErrTooLarge, exitLimit, "too_large", "send less"},
+		{dhruva.ErrUnavailable, exitUpstream, "unavailable", "`dhruva doctor` shows what is wrong"},
 	}
 }
 
@@ -92,17 +108,56 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
+// complaint is an error of a command as --json prints it, in one line, the last
+// one on standard error.
+type complaint struct {
+	// Code is the API's where it answered, else the name of the row in the table.
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Fix       string `json:"fix"`
+	ExitCode  int    `json:"exit_code"`
+	RequestID string `json:"request_id,omitempty"`
+}
+
 // complain prints an error of a command and ends with the fix.
-func complain(w io.Writer, err error, command string) {
-	fmt.Fprintf(w, "dhruva: %s\n", wordsOf(err))
-	if fix := fixOf(err); fix != "" {
-		fmt.Fprintf(w, "fix: %s\n", strings.Replace(fix, "`dhruva --help`", "`"+command+" --help`", 1))
+func complain(w io.Writer, err error, command string, asJSON bool) {
+	c := complaint{Code: codeOf(err), Message: wordsOf(err), Fix: strings.Replace(fixOf(err), "`dhruva --help`", "`"+command+" --help`", 1), ExitCode: exitCode(err)}
+	var p *client.Problem
+	if errors.As(err, &p) {
+		c.RequestID = p.RequestID
 	}
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(map[string]complaint{"error": c}) // what cannot be written cannot be told either
+		return
+	}
+	fmt.Fprintf(w, "dhruva: %s\n", c.Message)
+	if c.Fix != "" {
+		fmt.Fprintf(w, "fix: %s\n", c.Fix)
+	}
+}
+
+// codeOf is the name of an error.
+func codeOf(err error) string {
+	var p *client.Problem
+	if errors.As(err, &p) && p.Code != "" {
+		return p.Code
+	}
+	for _, o := range outcomes() {
+		if errors.Is(err, o.is) {
+			return o.name
+		}
+	}
+	return "failure"
 }
 
 // wordsOf is an error as the command line says it: an answer of the server
 // speaks of requests, and whoever reads this typed a command.
 func wordsOf(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
 	text := api.Words(err)
 	var p *client.Problem
 	if errors.As(err, &p) {
@@ -184,6 +239,29 @@ func problemFix(p *client.Problem) string {
 		return p.Hint
 	case "internal":
 		return "run `dhruva doctor`; the server's log has more, under request " + p.RequestID
+	case "not_found":
+		return listFix(p.Detail)
 	}
 	return ""
+}
+
+// missing finds what an answer says is not there.
+var missing = regexp.MustCompile(`^(?:no )?(\w+)`)
+
+// listFix names the command that lists what is there of the kind that was not
+// found; "" where the answer names none.
+func listFix(detail string) string {
+	found := missing.FindStringSubmatch(detail)
+	if found == nil {
+		return ""
+	}
+	list := map[string]string{
+		"space": "space list", "session": "session list --space SPACE", "checkpoint": "log SPACE", "turn": "session turns SESSION",
+		"source": "source list --space SPACE", "receipt": "receipt list", "key": "key list", "job": "job list",
+		"branch": "branch list SPACE", "claim": "claim list SPACE", "worktree": "worktree list SPACE", "move": "reflog SPACE", "note": "show CHECKPOINT",
+	}[found[1]]
+	if list == "" {
+		return ""
+	}
+	return "`dhruva " + list + "` shows what is there"
 }

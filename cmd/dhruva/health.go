@@ -34,12 +34,23 @@ func (in *installation) answers(ctx context.Context) error {
 	})
 }
 
+// full reports whether the last write found no room. A node says every ten seconds
+// that it lives, which is a write, so that it is known soon, and forgotten soon.
+func (in *installation) full() bool {
+	s, ok := in.store.(interface{ Full() bool })
+	return ok && s.Full()
+}
+
 // ready says whether requests can be served.
 func (in *installation) ready() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := in.answers(r.Context()); err != nil {
 			in.log.ErrorContext(r.Context(), "not ready", "error", err)
 			http.Error(w, "the store does not answer", http.StatusServiceUnavailable)
+			return
+		}
+		if in.full() {
+			http.Error(w, "the store is full", http.StatusServiceUnavailable)
 			return
 		}
 		plainOK().ServeHTTP(w, r)
@@ -52,6 +63,8 @@ func (in *installation) health(instance string) http.Handler {
 		h, status := client.Health{Status: "ok", Version: version(), Instance: instance, Work: in.workOf()}, http.StatusOK
 		if err := in.answers(r.Context()); err != nil {
 			h.Status, status = "store unavailable", http.StatusServiceUnavailable
+		} else if in.full() {
+			h.Status, status = "store full", http.StatusServiceUnavailable
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")

@@ -62,12 +62,16 @@ type imported struct {
 	NewTurns int `json:"new_turns"`
 	Skipped  int `json:"skipped"`
 	// Redactions counts the secrets that were replaced in the new turns.
-	Redactions int      `json:"redactions,omitempty"`
+	Redactions int `json:"redactions,omitempty"`
+	// Errors are the first maxErrors, ErrorCount how many there were.
 	Errors     []string `json:"errors"`
+	ErrorCount int      `json:"error_count"`
 }
 
 func (i *imported) fail(format string, args ...any) {
-	i.Errors = append(i.Errors, fmt.Sprintf(format, args...))
+	if i.ErrorCount++; len(i.Errors) < maxErrors {
+		i.Errors = append(i.Errors, fmt.Sprintf(format, args...))
+	}
 }
 
 func (p *program) importFile(ctx context.Context, path, space string) error {
@@ -96,17 +100,20 @@ func (p *program) importFile(ctx context.Context, path, space string) error {
 
 func (p *program) reportImport(out imported) error {
 	counts := func(format string) func(io.Writer) {
-		return func(w io.Writer) { fmt.Fprintf(w, format, out.Sessions, out.NewTurns, out.Skipped, len(out.Errors)) }
+		return func(w io.Writer) { fmt.Fprintf(w, format, out.Sessions, out.NewTurns, out.Skipped, out.ErrorCount) }
 	}
 	err := p.printBare(out, counts("%d sessions, %d new turns, %d skipped, %d errors\n"), counts("%d %d %d %d\n"))
 	p.sayRedacted(out.Redactions)
-	if len(out.Errors) == 0 || err != nil {
+	if out.ErrorCount == 0 || err != nil {
 		return err
 	}
-	for _, e := range out.Errors[:min(len(out.Errors), maxErrors)] {
+	for _, e := range out.Errors {
 		p.say("%s", e)
 	}
-	return withFix(fmt.Errorf("%w: %d of them", errPartial, len(out.Errors)), "correct those and repeat the command: what is done already is skipped")
+	if more := out.ErrorCount - len(out.Errors); more > 0 {
+		p.say("and %d more", more)
+	}
+	return withFix(fmt.Errorf("%w: %d of them", errPartial, out.ErrorCount), "correct those and repeat the command: what is done already is skipped")
 }
 
 // sayRedacted tells how many secrets were not stored.
@@ -232,6 +239,15 @@ func ensureSpace(ctx context.Context, api *client.Client, name string) (string, 
 	return string(s.ID), err
 }
 
+// againFix is what to do about an import that was broken off.
+func (p *program) againFix() string {
+	const again = "repeat the command: what is done already is skipped"
+	if p.asked == "" {
+		return again
+	}
+	return "see that the server at " + p.asked + " runs, and " + again
+}
+
 // importAll sends each conversation. What is refused is told; a server that is
 // gone ends it.
 func (p *program) importAll(ctx context.Context, api *client.Client, space string, all []*client.ImportInput, out *imported) error {
@@ -244,6 +260,8 @@ func (p *program) importAll(ctx context.Context, api *client.Client, space strin
 			out.Redactions += r.Redactions
 		case errors.As(err, &problem) && (errors.Is(err, dhruva.ErrInvalid) || errors.Is(err, dhruva.ErrTooLarge)):
 			out.fail("session %s: %v", oneLine(c.Title, 60), err)
+		case errors.Is(err, dhruva.ErrUnavailable) || ctx.Err() != nil:
+			return withFix(err, "%s", p.againFix())
 		default:
 			return err
 		}

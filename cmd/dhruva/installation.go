@@ -77,6 +77,7 @@ func open(ctx context.Context, dir, storeURL string, all *providers, log *slog.L
 		writes.Redact = ledger.Verbatim
 		log.Warn("redaction is off: secrets in texts are stored as they come", "file", filepath.Join(dir, limitsFile))
 	}
+	in.keys.Redact = writes.Redact
 	in.memory = &memory.Memory{
 		Ledger: writes, Recall: recall.NewEngine(store, keyring), Keys: keyring,
 		Providers: in.providers.find, Background: in.providers.background, Limits: limits.Memory, Log: log,

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/knadh/koanf/parsers/yaml"
@@ -61,12 +64,13 @@ func loadLimits(dir string) (l Limits, err error) {
 	case err != nil:
 		return l, withFix(fmt.Errorf("%w: %s is not YAML%s", dhruva.ErrInvalid, path, atLine(err)), "correct it, or remove it to have the defaults")
 	}
+	if err := knownNames(k.Raw(), reflect.TypeFor[Limits](), ""); err != nil {
+		return l, withFix(fmt.Errorf("%w: %s: %w", dhruva.ErrInvalid, path, err), "correct the name, or remove it to have the default")
+	}
 	err = k.UnmarshalWithConf("", &l, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
 		Result: &l, ErrorUnused: true,
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(mapstructure.StringToTimeDurationHookFunc(), notNegative),
-		MatchName: func(key, field string) bool {
-			return strings.EqualFold(strings.ReplaceAll(key, "_", ""), field)
-		},
+		MatchName:  matches,
 	}})
 	if err != nil {
 		return l, withFix(fmt.Errorf("%w: %s: %w", dhruva.ErrInvalid, path, err), "correct it, or remove it to have the defaults")
@@ -75,6 +79,46 @@ func loadLimits(dir string) (l Limits, err error) {
 		return l, withFix(fmt.Errorf("%w: %s: redaction is %q", dhruva.ErrInvalid, path, oneLine(l.Redaction, 40)), "write redaction: on, or redaction: off, or leave it out to have it on")
 	}
 	return l, nil
+}
+
+// knownNames refuses a name that is none, and says which there are.
+func knownNames(have map[string]any, in reflect.Type, section string) error {
+	names := map[string]reflect.Type{}
+	for n := range in.NumField() {
+		if f := in.Field(n); f.IsExported() {
+			names[underscored(f.Name)] = f.Type
+		}
+	}
+	known := slices.Sorted(maps.Keys(names))
+	for _, key := range slices.Sorted(maps.Keys(have)) {
+		at := slices.IndexFunc(known, func(name string) bool { return matches(key, strings.ReplaceAll(name, "_", "")) })
+		if at < 0 {
+			return fmt.Errorf("%s%q is no limit; there are %s", section, key, strings.Join(known, ", "))
+		}
+		if inner, ok := have[key].(map[string]any); ok && names[known[at]].Kind() == reflect.Struct {
+			if err := knownNames(inner, names[known[at]], "in section "+known[at]+", "); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// matches: a name of the file is that of a field.
+func matches(key, field string) bool {
+	return strings.EqualFold(strings.ReplaceAll(key, "_", ""), field)
+}
+
+// underscored is a field's name as the file has it.
+func underscored(field string) string {
+	var out strings.Builder
+	for n, r := range field {
+		if n > 0 && unicode.IsUpper(r) && unicode.IsLower(rune(field[n-1])) {
+			out.WriteByte('_')
+		}
+		out.WriteRune(unicode.ToLower(r))
+	}
+	return out.String()
 }
 
 // notNegative refuses numbers below zero; zero means the default.

@@ -37,7 +37,7 @@ func (p *program) recallCommand() *cobra.Command {
 	spaceFlag(c, &space)
 	c.Flags().IntVarP(&in.TopK, "top-k", "k", 0, "at most this many pieces of evidence (default 8, at most 50)")
 	c.Flags().StringVar(&in.AsOf, "as-of", "", "what could be known at this checkpoint")
-	c.Flags().BoolVar(&tokens, "tokens", false, "also print each piece's token, for `dhruva read` (-q prints nothing else)")
+	c.Flags().BoolVar(&tokens, "tokens", false, "also print each piece's token, for dhruva read (-q prints nothing else)")
 	return c
 }
 
@@ -302,6 +302,9 @@ func printReceipt(w io.Writer, r client.Receipt) {
 	}
 	if r.Context != nil {
 		printContext(w, *r.Context)
+	}
+	if r.Redactions > 0 {
+		fmt.Fprintf(w, "redacted %d, in what was stored\n", r.Redactions)
 	}
 	fmt.Fprintf(w, "tokens   %d asked, %d sent on, %d recalled (estimated)\n", r.Tokens.Original, r.Tokens.Forwarded, r.Tokens.Recalled)
 }

@@ -71,11 +71,14 @@ func (p *program) migrate(ctx context.Context, from, to string) error {
 	if err := p.notServed(ctx, from, to); err != nil {
 		return err
 	}
+	for _, at := range []string{from, to} {
+		warnExempt(ctx, at, func(s string) { p.warn("%s; %s", s, exemptFix) })
+	}
 	m := p.meter()
 	done, err := sqlstore.Copy(ctx, from, to, sqlstore.CopyOptions{Progress: m.show})
 	m.end()
 	if err != nil {
-		return withFix(err, "%s", migrateFix(from, to, err))
+		return withFix(refusedStore(err), "%s", migrateFix(from, to, err))
 	}
 	return p.printMigrated(from, to, done)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,10 +20,31 @@ func (p *program) print(v any, words func(io.Writer)) error {
 		words(p.stdout)
 		return nil
 	}
+	if p.replayed != nil && p.replayed() {
+		var err error
+		if v, err = asReplayed(v); err != nil {
+			return err
+		}
+	}
 	enc := json.NewEncoder(p.stdout)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// asReplayed adds "replayed": true to an object, behind what it has.
+func asReplayed(v any) (json.RawMessage, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	object := bytes.TrimSpace(text.Bytes())
+	if len(object) <= len("{}") || object[0] != '{' {
+		return object, nil
+	}
+	return append(object[:len(object)-1], `,"replayed":true}`...), nil
 }
 
 // printBare is print for what has no ids: bare writes the bare fact for --quiet.

@@ -46,10 +46,13 @@ refuses, and goes on with --without-tombstones: what was deleted since is then b
 
 // restoredAs is what restore prints.
 type restoredAs struct {
-	File    string              `json:"file"`
-	Store   string              `json:"store"`
-	MadeAt  time.Time           `json:"made_at,omitzero"`
-	Rows    int64               `json:"rows"`
+	File   string    `json:"file"`
+	Store  string    `json:"store"`
+	MadeAt time.Time `json:"made_at,omitzero"`
+	Rows   int64     `json:"rows"`
+	// Anew are the rows of the backup's feeds and their cursors, which are not
+	// restored: feeds begin anew, and indexes are built again.
+	Anew    int64               `json:"feed_rows_begun_anew"`
 	Tables  []sqlstore.TableSum `json:"tables"`
 	Aside   string              `json:"replaced,omitempty"`
 	Asked   []string            `json:"asked"`
@@ -81,10 +84,10 @@ func (p *program) restore(ctx context.Context, file string, f restoreFlags) erro
 	done, err := sqlstore.Restore(ctx, file, path, sqlstore.RestoreOptions{Later: f.later, Heed: h.heed, Progress: m.show})
 	m.end()
 	if err != nil {
-		return withFix(err, "%s", restoreFix(path, err))
+		return withFix(refusedStore(err), "%s", restoreFix(path, err))
 	}
 	return p.printRestored(dir, restoredAs{
-		File: file, Store: path, MadeAt: done.Backup.MadeAt, Rows: done.Manifest.Rows(), Tables: done.Manifest.Tables, Aside: done.Aside,
+		File: file, Store: path, MadeAt: done.Backup.MadeAt, Rows: done.Manifest.Rows(), Anew: feedRows(done.Backup.Tables), Tables: done.Manifest.Tables, Aside: done.Aside,
 		Asked: h.asked, Heeded: h.heeded, Unknown: h.unknown,
 	})
 }
@@ -95,6 +98,9 @@ func (p *program) printRestored(dir string, out restoredAs) error {
 	}
 	return p.printBare(out, func(w io.Writer) {
 		fmt.Fprintf(w, "restored %s from %s: %s rows\n", out.Store, out.File, thousands(out.Rows))
+		if out.Anew > 0 {
+			fmt.Fprintf(w, "not counted: %s of feeds and their cursors, which begin anew; nothing said is in them\n", countedRows(out.Anew, "row", "rows"))
+		}
 		if words := out.Heeded.words(); words != "" {
 			fmt.Fprintf(w, "deleted or revoked since, and so again: %s\n", words)
 		}
@@ -110,6 +116,20 @@ func (p *program) printRestored(dir string, out restoredAs) error {
 		}
 		p.say("next: dhruva doctor, then dhruva serve")
 	}, func(w io.Writer) { fmt.Fprintln(w, out.Store) })
+}
+
+// feedRows are the rows of feeds and of who follows them.
+func feedRows(tables []sqlstore.TableSum) (n int64) {
+	for _, t := range tables {
+		if t.Table == "changes" || t.Table == "cursors" {
+			n += t.Rows
+		}
+	}
+	return n
+}
+
+func countedRows(n int64, one, many string) string {
+	return thousands(n) + " " + plural(int(min(n, 2)), one, many)
 }
 
 // restoreFix is what to do about a restore that was not done.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -27,6 +29,13 @@ type program struct {
 	stays bool
 	// keyFile is the file the key was read from; "" when it was given.
 	keyFile string
+	// asked is the server the command talks to, "" when that is this process; named:
+	// somebody gave its address.
+	asked string
+	named bool
+	// replayed tells whether the call was answered from an earlier one; nil: it could
+	// not be.
+	replayed func() bool
 	// reloaded, when not nil, is told of every reload of the providers.
 	reloaded func(error)
 }
@@ -53,12 +62,22 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
 	if err != nil && ctx.Err() != nil {
-		err = ctx.Err()
+		err = interruption(ctx.Err(), err)
 	}
-	if err != nil {
-		complain(stderr, err, command.CommandPath())
+	if err != nil { // --json counts also where the flags could not be read
+		complain(stderr, err, command.CommandPath(), p.flags.json || slices.Contains(args, "--json"))
 	}
 	return exitCode(err)
+}
+
+// interruption is why a command ended that was interrupted, with what it said is to
+// be done.
+func interruption(why, err error) error {
+	var f *fixed
+	if errors.As(err, &f) && errors.Is(f, context.Canceled) {
+		return withFix(why, "%s", f.fix)
+	}
+	return why
 }
 
 // interruptible ends its context with the first SIGINT or SIGTERM; a second

@@ -89,7 +89,7 @@ func TestExitCodes(t *testing.T) {
 			continue
 		}
 		var out bytes.Buffer
-		complain(&out, fmt.Errorf("wrapped: %w", tt.err), "dhruva log")
+		complain(&out, fmt.Errorf("wrapped: %w", tt.err), "dhruva log", false)
 		if !strings.Contains(out.String(), "\nfix: ") || !strings.HasSuffix(out.String(), "\n") {
 			t.Errorf("no fix for %v: %q", tt.err, out.String())
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,7 +67,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
-	if code != exitOK && !strings.Contains(errs.String(), "\nfix: ") {
+	if code != exitOK && !strings.Contains(errs.String(), "\nfix: ") && !(slices.Contains(args, "--json") && strings.Contains(errs.String(), `,"fix":"`)) {
 		ts.Fatalf("the error does not end with a fix: %s", errs.String())
 	}
 }

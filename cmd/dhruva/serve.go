@@ -128,6 +128,7 @@ func (p *program) serveAt(ctx context.Context, dir string, config Config, f serv
 	if before, err := readElsewhere(dir); err == nil && before != "" && in.at != inMemory && before != bareStore(in.at) {
 		log.Warn("the data directory's store is another one from now on", "before", before, "now", bareStore(in.at))
 	}
+	warnExempt(ctx, in.at, func(s string) { log.Warn(s, "fix", exemptFix) })
 	if err := keepElsewhere(dir, in.at); err != nil { // commands would take another store for this one
 		return errors.Join(withFix(err, "%s", accessFix(dir)), in.closeSoon())
 	}

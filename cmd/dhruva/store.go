@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -164,7 +165,7 @@ func openStore(ctx context.Context, dir, at string, log *slog.Logger) (dhruva.St
 	}
 	store, err := sqlstore.Open(ctx, at, sqlstore.Options{Log: log})
 	if err != nil {
-		return nil, nil, withFix(err, "%s", storeFix(at, err))
+		return nil, nil, withFix(refused(at, err), "%s", storeFix(at, err))
 	}
 	return store, keyring, nil
 }
@@ -178,7 +179,7 @@ func notEmptied(dir, at string, size int64) error {
 	if _, err := os.Stat(filepath.Join(dir, auth.AdminKeyFile)); err != nil {
 		return nil
 	}
-	return withFix(fmt.Errorf("%w: %s is empty: it was cut, for a store is never", dhruva.ErrInvalid, at), "%s", mendFix(at))
+	return withFix(damagedData{fmt.Errorf("%w: %s is empty: it was cut, for a store is never", dhruva.ErrInvalid, at)}, "%s", mendFix(at))
 }
 
 // mendFix is what to do about a store's file that is broken.
@@ -190,7 +191,7 @@ func mendFix(path string) string {
 func openPostgres(ctx context.Context, dir, at string, log *slog.Logger) (dhruva.Store, *auth.Keyring, error) {
 	store, err := sqlstore.Open(ctx, at, sqlstore.Options{Log: log})
 	if err != nil {
-		return nil, nil, withFix(err, "%s", storeFix(at, err))
+		return nil, nil, withFix(refusedStore(err), "%s", storeFix(at, err))
 	}
 	err = store.View(ctx, dhruva.SystemScope(), func(tx dhruva.Tx) error {
 		_, err := tx.Tenant(auth.LocalTenant)
@@ -214,6 +215,18 @@ func openPostgres(ctx context.Context, dir, at string, log *slog.Logger) (dhruva
 	return store, keyring, nil
 }
 
+// refusedStore is an error of what is in a file or a database, where its name is
+// right: it is damaged, or none of ours.
+func refusedStore(err error) error {
+	words := []string{"newer than this program", "another program", "damaged", "no SQLite database", "cut short", "no migration was applied",
+		"has a log beside it", "are not those of", "is not one of ours", "no statement of ours"}
+	says := func(words string) bool { return strings.Contains(err.Error(), words) }
+	if sqlstore.Damaged(err) || errors.Is(err, dhruva.ErrInvalid) && slices.ContainsFunc(words, says) {
+		return damagedData{err}
+	}
+	return err
+}
+
 func masterFix(dir string, err error) error {
 	f, _ := masterCheck(dir)
 	return withFix(err, "%s", or(f.Fix, fixOf(err)))
@@ -225,6 +238,10 @@ func storeFix(path string, err error) string {
 		switch text := err.Error(); {
 		case strings.Contains(text, "newer than this program"):
 			return "use the version of dhruva that made it, or a later one"
+		case strings.Contains(text, "another program"):
+			return "give an empty database, or an empty schema of one: …?search_path=NAME"
+		case strings.Contains(text, "it is damaged"):
+			return "restore the database from a dump or a base backup; docs/operate.md says how"
 		case strings.Contains(text, "42501"), strings.Contains(text, "permission denied"):
 			return "grant the user the right to make tables in the schema: GRANT CREATE, USAGE ON SCHEMA … TO …"
 		case strings.Contains(text, "3F000"), strings.Contains(text, "schema of the search_path"):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,14 @@ func (p *program) demo(ctx context.Context, in *installation, dir, url string) e
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, `listening on %[1]s
+	err = p.print(struct {
+		URL        string           `json:"url"`
+		Space      string           `json:"space"`
+		Session    dhruva.SessionID `json:"session"`
+		Checkpoint dhruva.Hash      `json:"checkpoint"`
+		Key        string           `json:"key"`
+	}{url, demoSpace, session, k, key.Secret}, func(w io.Writer) {
+		fmt.Fprintf(w, `listening on %[1]s
 space %[2]s · session %[3]s · checkpoint %[4]s · key %[5]s
 
 try, in another terminal:
@@ -69,8 +77,9 @@ try, in another terminal:
   dhruva recall --url %[1]s --key %[5]s "which seat does Mel want?"
   dhruva session preview %[3]s "What did we decide?" --url %[1]s --key %[5]s
 `, url, demoSpace, session, k.Short(), key.Secret)
+	})
 	p.say("ctrl-c ends it; nothing is kept")
-	return nil
+	return err
 }
 
 const demoSpace = "demo"
