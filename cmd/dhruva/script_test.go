@@ -163,9 +163,10 @@ func cmdTwins(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(in.closeSoon())
 }
 
-// cmdRepeat writes a file of a text many times over: repeat FILE N TEXT
+// cmdRepeat writes a file of a text many times over, \n in it for a line's end:
+// repeat FILE N TEXT
 func cmdRepeat(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(args[2], n)), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(strings.ReplaceAll(args[2], `\n`, "\n"), n)), 0o600))
 }
