@@ -202,6 +202,28 @@ func TestItemIDsAreStable(t *testing.T) {
 	})
 }
 
+// An item that is called by its own id is the same item: it gets no other name by
+// that, and keeps the one that it had.
+func TestAnItemIsCalledByItsID(t *testing.T) {
+	each(t, func(r *rig) {
+		sp := r.space("work")
+		slug := []dhruva.Attr{{Name: dhruva.AttrSlug, Value: "pack"}}
+		a := r.commit(ledger.CommitInput{Space: sp.ID, Title: "a", Decisions: items("Use SQLite"), Tasks: []ledger.ItemInput{{Text: "Pack", Attrs: slug}}})
+		again := func(k dhruva.ItemKind) []ledger.ItemInput {
+			i := a.Of(k)[0]
+			return []ledger.ItemInput{{ID: i.ID, Text: i.Text, Attrs: []dhruva.Attr{{Name: dhruva.AttrSlug, Value: string(i.ID)}}}}
+		}
+		b := r.commit(ledger.CommitInput{Space: sp.ID, Title: "b", Decisions: again(dhruva.KindDecision), Tasks: again(dhruva.KindTask)})
+		c, err := r.l.Compare(r.ctx(), a.Hash.String(), b.Hash.String())
+		if err != nil || !c.Same() {
+			r.Errorf("what was left alone is changed (%v): %+v", err, b.Items)
+		}
+		if got := b.Of(dhruva.KindTask)[0].Attr(dhruva.AttrSlug); got != "pack" {
+			r.Errorf("the task is called %q", got)
+		}
+	})
+}
+
 // S16, D7, state-plane 7.11, contracts 19: parents.
 func TestCommitParents(t *testing.T) {
 	each(t, func(r *rig) {

@@ -135,10 +135,10 @@ func canonicalAttrs(kind dhruva.ItemKind, in []dhruva.Attr) ([]dhruva.Attr, erro
 // else a fresh one. Title, objective and summary are one slot each and keep the
 // parent's id whatever they say. No id of the parent is used twice.
 func inherit(items []dhruva.Item, parent *dhruva.Checkpoint, fresh []dhruva.ItemID) {
-	named, saying := map[itemKey]bool{}, map[itemKey][]dhruva.ItemID{}
+	named, saying := map[itemKey]dhruva.Item{}, map[itemKey][]dhruva.ItemID{}
 	if parent != nil {
 		for _, p := range parent.Items {
-			named[itemKey{p.Kind, string(p.ID)}] = true
+			named[itemKey{p.Kind, string(p.ID)}] = p
 			if k := sayingOf(p); !p.Redacted || slot(p.Kind) {
 				saying[k] = append(saying[k], p.ID)
 			}
@@ -146,8 +146,11 @@ func inherit(items []dhruva.Item, parent *dhruva.Checkpoint, fresh []dhruva.Item
 	}
 	used := map[dhruva.ItemID]bool{}
 	for i, it := range items { // what the caller named goes first
-		if !named[itemKey{it.Kind, string(it.ID)}] || used[it.ID] {
+		p, ok := named[itemKey{it.Kind, string(it.ID)}]
+		if !ok || used[it.ID] {
 			items[i].ID = ""
+		} else {
+			items[i].Attrs = asNamed(it, p)
 		}
 		used[items[i].ID] = true
 	}
@@ -164,6 +167,21 @@ func inherit(items []dhruva.Item, parent *dhruva.Checkpoint, fresh []dhruva.Item
 		}
 		used[items[i].ID] = true
 	}
+}
+
+// asNamed are the attributes of an item that goes on from its parent's. One whose
+// caller calls it by its own id has not got another name by that: it keeps the one
+// it had, so that an item that was left alone is not a changed one.
+func asNamed(i, parent dhruva.Item) []dhruva.Attr {
+	if i.Attr(dhruva.AttrSlug) != string(i.ID) {
+		return i.Attrs
+	}
+	out := slices.DeleteFunc(slices.Clone(i.Attrs), func(a dhruva.Attr) bool { return a.Name == dhruva.AttrSlug })
+	if slug := parent.Attr(dhruva.AttrSlug); slug != "" {
+		out = append(out, dhruva.Attr{Name: dhruva.AttrSlug, Value: slug})
+		slices.SortFunc(out, func(a, b dhruva.Attr) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return out
 }
 
 // itemKey names an item within a checkpoint, by its id or by what it says.
