@@ -106,7 +106,7 @@ func (a *api) sendNow(ctx context.Context, in *sendIn, onDelta func(string) erro
 		return client.SendResult{}, err
 	}
 	sent, err := a.sent(ctx, in.ID, r.Preview)
-	return client.SendResult{Reply: r.Reply, Sent: sent, Turns: each(r.Turns, turnView), ReceiptID: r.Receipt.ID}, err
+	return client.SendResult{Reply: r.Reply, Sent: sent, Turns: each(r.Turns, turnView), ReceiptID: r.Receipt.ID, Redactions: r.Receipt.Redactions}, err
 }
 
 // sendEvents begins the stream with the first piece of the reply, so that what
@@ -212,7 +212,7 @@ func sentBefore(a *api, ctx context.Context, in *sendIn, done ledger.Outcome) (c
 		Context: *r.Context, Badge: ledger.Badge(*r.Context), Provider: reply.Provider, Model: reply.Model, Evidence: evidence,
 		Recall: dhruva.Recall{Status: r.Recall.Status, Reason: r.Recall.Reason},
 	})
-	return client.SendResult{Reply: reply.Content, Sent: sent, Turns: each(turns, turnView), ReceiptID: r.ID}, err
+	return client.SendResult{Reply: reply.Content, Sent: sent, Turns: each(turns, turnView), ReceiptID: r.ID, Redactions: r.Redactions}, err
 }
 
 // pair are the two turns of a send, or the one of a regeneration.
