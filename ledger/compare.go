@@ -38,8 +38,8 @@ type KindComparison struct {
 type ItemPair struct{ A, B dhruva.Item }
 
 // Compare compares two checkpoints by the ids of their items, and then by what
-// the others say (dhruva.Normalize) within their kind. Title, objective and
-// summary are one slot each, whatever their ids. Needs state:read.
+// the others say within their kind, whatever its case and end marks. Title,
+// objective and summary are one slot each, whatever their ids. Needs state:read.
 func (l *Ledger) Compare(ctx context.Context, a, b string) (out Comparison, err error) {
 	p, err := principal(ctx, dhruva.StateRead)
 	if err != nil {
@@ -114,7 +114,7 @@ func compareKind(kind dhruva.ItemKind, a, b []dhruva.Item) KindComparison {
 		taken[m] = true
 		pair := ItemPair{i, b[m]}
 		switch {
-		case sameItem(i, b[m]), i.ID != b[m].ID && sameText(i, b[m]):
+		case sameItem(i, b[m]), i.ID != b[m].ID && !slot(kind):
 			out.Shared = append(out.Shared, pair)
 		default:
 			out.Changed = append(out.Changed, pair)
@@ -129,26 +129,46 @@ func compareKind(kind dhruva.ItemKind, a, b []dhruva.Item) KindComparison {
 }
 
 // pairItems pairs the items of one kind, by their places: those of one id, then
-// those that say the same, each once, in order.
+// those that say the same, then those that say it in the same words but for case
+// and end marks; each once, in order.
 func pairItems(a, b []dhruva.Item) map[int]int {
 	out, taken := map[int]int{}, map[int]bool{}
-	for _, like := range []func(x, y dhruva.Item) bool{
-		func(x, y dhruva.Item) bool { return x.ID == y.ID || slot(x.Kind) },
-		func(x, y dhruva.Item) bool { return !x.Redacted && !y.Redacted && sameText(x, y) },
-	} {
+	for _, likeness := range []func(dhruva.Item) (string, bool){byID, bySaying, byWords} {
+		free := map[string][]int{}
+		for m, y := range b {
+			if key, ok := likeness(y); ok && !taken[m] {
+				free[key] = append(free[key], m)
+			}
+		}
 		for n, x := range a {
-			if _, done := out[n]; done {
+			key, ok := likeness(x)
+			if _, done := out[n]; done || !ok || len(free[key]) == 0 {
 				continue
 			}
-			for m, y := range b {
-				if !taken[m] && like(x, y) {
-					out[n], taken[m] = m, true
-					break
-				}
-			}
+			m := free[key][0]
+			out[n], taken[m], free[key] = m, true, free[key][1:]
 		}
 	}
 	return out
+}
+
+// byID: the one item of a slot is itself whatever its id.
+func byID(i dhruva.Item) (string, bool) {
+	if slot(i.Kind) {
+		return "", true
+	}
+	return string(i.ID), true
+}
+
+func bySaying(i dhruva.Item) (string, bool) {
+	if i.Kind == dhruva.KindArtifact {
+		return i.Text, !i.Redacted
+	}
+	return dhruva.Normalize(i.Text), !i.Redacted
+}
+
+func byWords(i dhruva.Item) (string, bool) {
+	return plainly(i.Text), !i.Redacted && i.Kind != dhruva.KindArtifact
 }
 
 // sameText: the two say the same. Artifacts do only byte for byte.

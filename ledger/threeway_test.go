@@ -367,6 +367,7 @@ func TestD19_CompareIsUnicodeAware(t *testing.T) {
 	}{
 		{"हिंदी में लिखें", "हिंदी  में लिखें", true}, {"使用数据库", "使用数据库", true}, {"使用数据库", "使用缓存", false},
 		{"C", "C++", false}, {"C#", "C", false}, {"caf\u00e9", "cafe\u0301", true}, {"हिंदी", "使用", false}, {"!!!", "???", false},
+		{"Use Pydantic", "use pydantic.", true}, {"ΧΡΗΣΗ", "χρηση", true}, {"用数据库。", "用数据库", true}, {"Use Go", "Use Gopher", false},
 	} {
 		c := ledger.CompareItems([]dhruva.Item{decision("a", probe.a)}, []dhruva.Item{decision("b", probe.b)})[kindOf(decision("", ""))]
 		if got := len(c.Shared) == 1; got != probe.shared || !got && (len(c.OnlyA) != 1 || len(c.OnlyB) != 1) || len(c.Changed) != 0 {
