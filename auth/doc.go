@@ -23,6 +23,7 @@
 //     the query, not from cookies.
 //  7. A key that is made or revoked leaves a receipt and its audit leaf, in the
 //     same Update.
+//  8. No name that looks like a secret is stored with a key (Keys.Redact).
 //
 // It stores keys and the default tenant. All types are safe for concurrent use.
 package auth

@@ -21,6 +21,11 @@ type Keys struct {
 	Keyring dhruva.Keyring
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
+	// Redact is that of the ledger: it replaces secrets, and counts them. A key
+	// whose name, or whose provider's name, holds one is refused. Nil refuses none:
+	// this package cannot reach the redactor, and its owner decides whether
+	// secrets in texts are replaced at all.
+	Redact func(text string) (string, int)
 
 	cache cache
 	of    *Keys // whose cache counts; nil: its own
@@ -29,7 +34,7 @@ type Keys struct {
 // Over is these keys over another store, such as one whose Updates carry more
 // than is written here. What is remembered of recent keys is shared.
 func (k *Keys) Over(s dhruva.Store) *Keys {
-	return &Keys{Store: s, Keyring: k.Keyring, Now: k.Now, of: k.first()}
+	return &Keys{Store: s, Keyring: k.Keyring, Now: k.Now, Redact: k.Redact, of: k.first()}
 }
 
 func (k *Keys) first() *Keys {
@@ -119,8 +124,31 @@ func (k *Keys) draft(ctx context.Context, in KeyInput) (dhruva.Principal, dhruva
 	if !p.May(dhruva.Admin) {
 		return p, dhruva.Key{}, fmt.Errorf("%w: making keys needs %s", dhruva.ErrDenied, dhruva.Admin)
 	}
+	if err := firstOf(k.notSecret("name of the key", in.Name), k.notSecret("provider", in.Provider)); err != nil {
+		return p, dhruva.Key{}, err
+	}
 	key, err := newKey(p, in, k.now())
 	return p, key, err
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notSecret refuses a name that looks like a secret, and does not repeat it.
+func (k *Keys) notSecret(what, name string) error {
+	if k.Redact == nil {
+		return nil
+	}
+	if _, n := k.Redact(name); n > 0 {
+		return fmt.Errorf("%w: the %s looks like a secret; secrets are not stored", dhruva.ErrInvalid, what)
+	}
+	return nil
 }
 
 // seal gives a key row its text, hash and label.
@@ -244,7 +272,22 @@ func provider(p dhruva.Principal, in KeyInput) (string, error) {
 	if p.Provider != "" && name != p.Provider {
 		return "", fmt.Errorf("%w: the maker is bound to another provider", dhruva.ErrDenied)
 	}
-	return name, checkName(name)
+	return name, checkProvider(name)
+}
+
+// maxProviderName bounds the name of a provider, in bytes.
+const maxProviderName = 64
+
+// checkProvider holds a provider's name to the form of one: letters, digits and
+// what joins them.
+func checkProvider(name string) error {
+	other := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.')
+	}
+	if len(name) > maxProviderName || strings.ContainsFunc(name, other) {
+		return fmt.Errorf("%w: a provider's name is at most %d letters, digits, dashes, dots and underscores", dhruva.ErrInvalid, maxProviderName)
+	}
+	return nil
 }
 
 // underMaker checks what only the store knows: that the maker's own key and
