@@ -57,6 +57,8 @@ type SendResult struct {
 	Sent
 	Turns     []Turn           `json:"turns" doc:"The turns stored: the message and the reply; of a regeneration the reply alone."`
 	ReceiptID dhruva.ReceiptID `json:"receipt_id"`
+	// Redactions counts the secrets of message and reply that were not stored.
+	Redactions int `json:"redactions,omitempty" doc:"How many secrets were replaced by placeholders in what was stored of message and reply."`
 }
 
 // Section is a part of a prompt.

@@ -96,7 +96,7 @@ func (l *Ledger) draftClaim(p dhruva.Principal, in ClaimInput) (c dhruva.Claim, 
 	if c.Task, err = oneLine("task", l.hide(in.Task), true); err != nil {
 		return c, err
 	}
-	if c.Branch, err = branchName(l.hide(in.Branch)); err != nil {
+	if c.Branch, err = l.plainBranch(in.Branch); err != nil {
 		return c, err
 	}
 	if c.Intent, err = intent(in.Intent); err != nil {

@@ -92,7 +92,7 @@ func (l *Ledger) draftCheckpoint(ctx context.Context, p dhruva.Principal, in *Co
 	if in.Author == "" {
 		in.Author = firstText(p.Name, string(p.ID))
 	}
-	if in.Branch, err = branchName(l.hide(in.Branch)); err != nil {
+	if in.Branch, err = l.plainBranch(in.Branch); err != nil {
 		return d, err
 	}
 	items, err := in.drafted(l.limits())

@@ -31,7 +31,7 @@ func (l *Ledger) forkTurn(ctx context.Context, p dhruva.Principal, in ForkInput)
 	if err != nil {
 		return out, err
 	}
-	if in.Branch, err = newBranchName(l.hide(in.Branch)); err != nil {
+	if in.Branch, err = l.freshBranch(in.Branch); err != nil {
 		return out, err
 	}
 	if source.Fresh && in.Branch != "" {

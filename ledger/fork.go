@@ -78,7 +78,7 @@ func (l *Ledger) fork(ctx context.Context, p dhruva.Principal, in ForkInput) (ou
 	if in.Session != "" {
 		return l.forkTurn(ctx, p, in)
 	}
-	if in.Branch, err = newBranchName(l.hide(in.Branch)); err != nil {
+	if in.Branch, err = l.freshBranch(in.Branch); err != nil {
 		return out, err
 	}
 	var source dhruva.Checkpoint

@@ -54,7 +54,11 @@ func (l *Ledger) CloseReceipt(ctx context.Context, r dhruva.Receipt) error {
 // own fills in what a receipt says of who acted.
 func (l *Ledger) own(ctx context.Context, p dhruva.Principal, r dhruva.Receipt) dhruva.Receipt {
 	r.Tenant, r.Principal, r.Key, r.Node = p.Tenant, p.ID, p.Key, l.Node
-	r.Provider, r.Model, r.Upstream.Error = l.named(r.Provider), l.named(r.Model), l.hide(r.Upstream.Error)
+	r.Provider, r.Model = l.named(r.Provider), l.named(r.Model)
+	// What comes from outside in any other text of a receipt goes the same way.
+	for _, text := range []*string{&r.Upstream.Error, &r.Upstream.RequestID, &r.ModeRequested, &r.RequestID, &r.Subject, &r.Recall.Note} {
+		*text = l.hide(*text)
+	}
 	if r.ID == "" {
 		r.ID = dhruva.ReceiptID(dhruva.NewID())
 	}

@@ -39,6 +39,22 @@ func (l *Ledger) hide(text string) string {
 // named is a captured name as a label without secrets.
 func (l *Ledger) named(s string) string { return mendLabel(l.hide(s)) }
 
+// plainBranch is a branch's name that is no secret.
+func (l *Ledger) plainBranch(name string) (string, error) {
+	if err := l.notSecret("name of the branch", name); err != nil {
+		return "", err
+	}
+	return branchName(name)
+}
+
+// freshBranch is plainBranch for a branch to be made.
+func (l *Ledger) freshBranch(name string) (string, error) {
+	if err := l.notSecret("name of the branch", name); err != nil {
+		return "", err
+	}
+	return newBranchName(name)
+}
+
 // notSecret refuses an identifier that looks like a secret: a placeholder would
 // name many things.
 func (l *Ledger) notSecret(what, id string) error {

@@ -59,18 +59,28 @@ func (l *Ledger) newSpace(p dhruva.Principal, in SpaceInput) (dhruva.Space, erro
 	}
 	s := dhruva.Space{Tenant: p.Tenant, ID: dhruva.SpaceID(dhruva.NewID()), Owner: p.ID, CreatedAt: l.now()}
 	s.UpdatedAt = s.CreatedAt
-	return s, describe(&s, l.hidden(SpacePatch{&in.Name, &in.Description, &in.ProjectRoot}))
+	patch, err := l.hidden(SpacePatch{&in.Name, &in.Description, &in.ProjectRoot})
+	if err != nil {
+		return s, err
+	}
+	return s, describe(&s, patch)
 }
 
-// hidden is a patch without secrets.
-func (l *Ledger) hidden(patch SpacePatch) SpacePatch {
-	for _, text := range []**string{&patch.Name, &patch.Description, &patch.ProjectRoot} {
+// hidden is a patch without secrets. A space is addressed by its name: one that
+// looks like a secret is refused, since a placeholder would be the name of many.
+func (l *Ledger) hidden(patch SpacePatch) (SpacePatch, error) {
+	if patch.Name != nil {
+		if err := l.notSecret("name of the space", *patch.Name); err != nil {
+			return patch, err
+		}
+	}
+	for _, text := range []**string{&patch.Description, &patch.ProjectRoot} {
 		if *text != nil {
 			out := l.hide(**text)
 			*text = &out
 		}
 	}
-	return patch
+	return patch, nil
 }
 
 // describe applies a patch after checking it.
@@ -122,7 +132,9 @@ func (l *Ledger) Space(ctx context.Context, nameOrID string) (dhruva.Space, erro
 		return dhruva.Space{}, wrap("space", err)
 	}
 	var out dhruva.Space
-	nameOrID = l.hide(nameOrID) // as it is stored
+	if plain := l.hide(nameOrID); plain != nameOrID { // no space has such a name, and no error repeats it
+		return out, wrap("space", missing("space", plain))
+	}
 	err = l.view(ctx, p, func(tx dhruva.Tx) error {
 		out, err = findSpace(tx, p, nameOrID)
 		return err
@@ -163,7 +175,9 @@ func findSpace(tx dhruva.Tx, p dhruva.Principal, nameOrID string) (dhruva.Space,
 // state:write, memory:write or proxy, because a proxied call may be the first
 // thing that ever happens.
 func (l *Ledger) EnsureSpace(ctx context.Context, name string) (dhruva.Space, error) {
-	name = l.hide(name)
+	if err := l.notSecret("name of the space", name); err != nil {
+		return dhruva.Space{}, wrap("ensure space", err)
+	}
 	out, err := l.Space(ctx, name)
 	if !errors.Is(err, dhruva.ErrNotFound) {
 		return out, err
@@ -208,7 +222,10 @@ func (l *Ledger) ListSpaces(ctx context.Context, page dhruva.Page) (out []dhruva
 // UpdateSpace changes a space's name, description or project root. A name that
 // another space has, within reach or not, is ErrConflict. Needs state:write.
 func (l *Ledger) UpdateSpace(ctx context.Context, id dhruva.SpaceID, patch SpacePatch) (dhruva.Space, error) {
-	patch = l.hidden(patch)
+	patch, err := l.hidden(patch)
+	if err != nil {
+		return dhruva.Space{}, wrap("update space", err)
+	}
 	out, err := l.editSpace(ctx, id, func(tx dhruva.Tx, s *dhruva.Space, now time.Time) error {
 		before := s.Name
 		if err := describe(s, patch); err != nil {

@@ -202,6 +202,7 @@ func (p *program) send(c *cobra.Command, api *client.Client, id dhruva.SessionID
 		if err != nil {
 			return err
 		}
+		p.sayRedacted(r.Redactions)
 		return p.print(r, nil)
 	}
 	r, err := api.SendStream(c.Context(), id, in, func(s string) error {
@@ -213,6 +214,7 @@ func (p *program) send(c *cobra.Command, api *client.Client, id dhruva.SessionID
 	}
 	fmt.Fprintln(p.stdout)
 	p.say("%s · %d turns · %d cut · %d pieces of evidence · about %d tokens · receipt %s", r.Badge, len(r.TurnIDs), r.Cut, len(r.Evidence), r.Tokens, r.ReceiptID)
+	p.sayRedacted(r.Redactions)
 	return nil
 }
 

@@ -251,10 +251,14 @@ func (s *server) visit(upstream *testkit.Provider, space string, r *rand.Rand) (
 	d, n := plant("space").with[2].text, "named "+plant("space name").with[2].secret
 	_, err = api.UpdateSpace(ctx, space, client.SpacePatch{Description: &d, ProjectRoot: &d})
 	s.must(err)
-	_, err = api.CreateSpace(ctx, client.SpaceInput{Name: n, Description: plant("new space").with[2].text})
+	if _, err = api.CreateSpace(ctx, client.SpaceInput{Name: n}); err == nil || !strings.Contains(err.Error(), "looks like a secret") {
+		s.Errorf("a space that is named like a secret: %v", err)
+	}
+	_, err = api.CreateSpace(ctx, client.SpaceInput{Name: "plainly named", Description: plant("new space").with[2].text})
 	s.must(err)
-	_, err = api.Space(ctx, n) // by the name that it was given
-	s.must(err)
+	if _, err = api.CreateKey(ctx, client.KeyInput{Name: "of " + plant("key name").with[2].secret, Scopes: []dhruva.KeyScope{dhruva.StateRead}}); err == nil || !strings.Contains(err.Error(), "looks like a secret") {
+		s.Errorf("a key that is named like a secret: %v", err)
+	}
 	return all
 }
 

@@ -48,13 +48,17 @@ func (c *call) sign(h http.Header) {
 }
 
 // maxLabel bounds, in characters, what a provider says that goes into receipts.
+// The ledger takes secrets out of it.
 const maxLabel = 200
+
+// tokenText is what keys are made of.
+const tokenText = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/=."
 
 func label(s string) string {
 	n := 0
 	for i := range s {
 		if n++; n > maxLabel {
-			return strings.Clone(s[:i])
+			return strings.Clone(strings.TrimRight(strings.ToValidUTF8(s[:i], "\uFFFD"), tokenText)) // no half of a secret, which could not be told
 		}
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
