@@ -135,6 +135,63 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfTheStatePlane: what is not there, is malformed or too large is told
+// so, and nothing of it is a failure of the server.
+func TestRefusalsOfTheStatePlane(t *testing.T) {
+	r := working(t)
+	ctx, missing := t.Context(), dhruva.NewID()
+	s := must[client.Session](t)(r.CreateSession(ctx, "work", client.SessionInput{}))
+	must[client.SendResult](t)(r.Send(ctx, s.ID, client.SendInput{Message: "hello"}))
+	c := r.save("main", dhruva.Hash{}, "Go in May")
+	must[client.Space](t)(r.CreateSpace(ctx, client.SpaceInput{Name: "other"}))
+	foreign := must[client.Checkpoint](t)(r.CreateCheckpoint(ctx, "other", client.CheckpointInput{Title: "foreign"})).Hash.String()
+	at, cp, no := "/sessions/"+string(s.ID), "/checkpoints/"+c.Hash.String(), "/checkpoints/"+strings.Repeat("a", 64)
+	const huge = "99999999999999999999"
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", "/spaces/nowhere/lineage", "", 404}, {"GET", "/spaces/work/lineage?after=zzz", "", 422}, {"GET", "/spaces/work/lineage?limit=1001", "", 422},
+		{"GET", "/spaces/work/lineage?branch=nope", "", 404}, {"GET", "/spaces/a%00b/lineage", "", 404}, {"GET", "/spaces/work/lineage?branch=a%00b", "", 404},
+		{"GET", cp + "/diff/zzz", "", 422}, {"GET", cp + "/diff/" + strings.Repeat("a", 64), "", 404}, {"GET", "/checkpoints/%00/diff/x", "", 422},
+		{"GET", "/spaces/work/reflog?after=zzz", "", 422}, {"GET", "/spaces/work/reflog?after=-1", "", 422}, {"GET", "/spaces/work/reflog?after=" + huge, "", 422},
+		{"GET", cp + "/blame?item=" + missing, "", 404}, {"GET", cp + "/blame?item=%00", "", 404}, {"GET", no + "/blame", "", 404},
+		{"GET", at + "/turns/0/checkpoints", "", 422}, {"GET", at + "/turns/99/checkpoints", "", 404}, {"GET", at + "/turns/" + huge + "/checkpoints", "", 422},
+		{"GET", at + "/turns/9223372036854775807/checkpoints", "", 404}, {"GET", at + "/turns/x/siblings", "", 422}, {"GET", at + "/turns/9223372036854775807/siblings", "", 404},
+		{"GET", "/sessions/" + missing + "/checkpoints", "", 404}, {"GET", at + "/checkpoints?after=zzz", "", 422}, {"GET", "/sessions/%00/path", "", 404},
+		{"GET", at + "/path?before=-1", "", 422}, {"GET", at + "/path?before=" + huge, "", 422}, {"GET", at + "/path?limit=1001", "", 422}, {"GET", "/sessions/" + missing + "/path", "", 404},
+		{"PUT", at + "/tip", `{"turn":0}`, 422}, {"PUT", at + "/tip", `{"turn":99}`, 404}, {"PUT", at + "/tip", `{"turn":` + huge + `}`, 422}, {"PUT", at + "/tip", `{"turn":1.5}`, 422},
+		{"POST", at + "/send", `{"regenerate":99}`, 404}, {"POST", at + "/send", `{"regenerate":1}`, 422}, {"POST", at + "/send", `{"message":"x","edit":2}`, 422},
+		{"POST", at + "/send", `{"message":"x","edit":1,"regenerate":2}`, 422}, {"POST", at + "/send", `{"regenerate":9223372036854775807}`, 404},
+		{"POST", at + "/fork", `{"turn":-1}`, 422}, {"POST", at + "/fork", `{"turn":9223372036854775807}`, 404}, {"POST", at + "/fork", `{"turn":2,"scope":"most"}`, 422},
+		{"GET", no + "/notes", "", 404}, {"GET", cp + "/notes?after=zzz", "", 422}, {"POST", cp + "/notes", `{"text":""}`, 422}, {"POST", cp + "/notes", `{"text":"  "}`, 422},
+		{"POST", cp + "/notes", `{"text":"a\u0000b"}`, 422}, {"POST", cp + "/notes", `{"text":"` + strings.Repeat("x", 2001) + `"}`, 413}, {"POST", cp + "/notes", `{"text":"x","kind":"shout"}`, 422},
+		{"POST", no + "/notes", `{"text":"x"}`, 404}, {"GET", no + "/dependents", "", 404}, {"DELETE", no, "", 404}, {"DELETE", "/checkpoints/zzz", "", 422}, {"DELETE", cp + "?cascade=maybe", "", 422},
+		{"POST", "/spaces/work/merge", `{"from":"nope","into":"main"}`, 404}, {"POST", "/spaces/work/merge", `{"from":"main","into":"nope"}`, 404}, {"POST", "/spaces/work/merge", `{"from":"main"}`, 422},
+		{"POST", "/spaces/work/merge", `{"from":"` + foreign + `","into":"main"}`, 404}, {"POST", "/spaces/work/merge", `{"from":"a\u0000","into":"b\u0000"}`, 404},
+		{"POST", "/spaces/work/revert", `{"to":"` + foreign + `"}`, 404}, {"POST", "/spaces/work/revert", `{"to":"zzz"}`, 422}, {"POST", "/spaces/work/revert", `{"to":"` + c.Hash.String() + `","branch":"nope"}`, 404},
+		{"POST", "/spaces/other/undo", `{"branch":"nope"}`, 409}, {"POST", "/spaces/work/redo", `{}`, 409}, {"POST", "/spaces/nowhere/undo", `{}`, 404},
+		{"PATCH", "/spaces/work/branches", `{"branch":"nope","disposition":"abandoned"}`, 404}, {"PATCH", "/spaces/work/branches", `{"branch":"main","disposition":"gone"}`, 422},
+		{"POST", at + "/draft", `{"turns":-1}`, 422}, {"POST", at + "/draft", `{"turns":` + huge + `}`, 422}, {"POST", "/sessions/" + missing + "/draft", `{}`, 404}, {"POST", "/extract", `{"content":""}`, 422},
+		{"POST", no + "/review", `{}`, 404}, {"GET", "/spaces/nowhere/state", "", 404}, {"GET", "/spaces/work/state?compact=2", "", 422}, {"GET", "/spaces/nowhere/metrics", "", 404},
+		{"GET", "/spaces/work/claims?after=zzz", "", 422}, {"GET", "/claims/" + missing, "", 404}, {"GET", "/claims/%00", "", 404}, {"PATCH", "/claims/" + missing, `{"status":"done"}`, 404},
+		{"PATCH", "/claims/" + missing, `{"status":"active"}`, 422}, {"POST", "/spaces/work/claims", `{"agent":"a"}`, 422}, {"POST", "/spaces/work/claims", `{"agent":"a","scope":"s","ttl_hours":-1}`, 422},
+		{"POST", "/spaces/work/claims", `{"agent":"a","scope":"s","ttl_hours":1e300}`, 422}, {"POST", "/spaces/work/claims", `{"agent":"a","scope":"s","ttl_hours":169}`, 422},
+		{"POST", "/spaces/work/claims", `{"agent":"a","scope":"s","base":"` + foreign + `"}`, 404}, {"POST", "/spaces/work/claims", `{"agent":"a","scope":"s","session_id":"` + missing + `"}`, 404},
+		{"POST", "/spaces/work/claims", `{"agent":"a","scope":"s","intent_type":"play"}`, 422}, {"POST", "/spaces/work/claims", `{"agent":"a\u0000","scope":"s"}`, 422},
+		{"GET", "/spaces/work/worktrees?after=zzz", "", 422}, {"GET", "/worktrees/" + missing, "", 404}, {"GET", "/worktrees/abc", "", 422}, {"GET", "/worktrees/%00%00%00%00", "", 404},
+		{"DELETE", "/worktrees/" + missing, "", 404}, {"POST", "/spaces/work/worktrees", `{}`, 422}, {"POST", "/spaces/work/worktrees", `{"agent":"a"}`, 422},
+	} {
+		status, p, _ := r.raw(tt.method, tt.path, tt.body)
+		if status != tt.status || p.Status != status {
+			t.Errorf("%s %.90s %.90s: %d %s %s, want %d", tt.method, tt.path, tt.body, status, p.Code, p.Detail, tt.status)
+		}
+		if strings.Contains(p.Detail, "ledger: ") || strings.Contains(p.Detail, "agents: ") || p.Code == "" {
+			t.Errorf("%s %.90s: code %q, detail %q", tt.method, tt.path, p.Code, p.Detail)
+		}
+	}
+}
+
 func TestForeignIDsAreNotFound(t *testing.T) {
 	r, ctx := newRig(t), t.Context()
 	mine := must[client.Space](t)(r.CreateSpace(ctx, client.SpaceInput{Name: "mine"}))
