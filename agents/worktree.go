@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -195,6 +196,11 @@ func (w *Worktrees) plan(ctx context.Context, in WorktreeInput) (*plan, error) {
 func (p *plan) put(space dhruva.Space, path, name string) (err error) {
 	if path == "" && p.w.Dir == "" {
 		return fmt.Errorf("%w: no path, and no directory for worktrees is configured", dhruva.ErrInvalid)
+	}
+	if path == "" { // a directory that is not there yet is no root
+		if err := os.MkdirAll(p.w.Dir, 0o700); err != nil {
+			return fmt.Errorf("%w: the directory for worktrees: %w", dhruva.ErrUnavailable, err)
+		}
 	}
 	all := p.w.roots(space.ProjectRoot)
 	if p.repo, err = all.repositoryAt(space.ProjectRoot); err != nil {

@@ -81,6 +81,16 @@ func TestWhatExistsIsNotMadeAgain(t *testing.T) {
 	r.refused(agents.WorktreeInput{Agent: " "}, dhruva.ErrInvalid)
 }
 
+// The directory for worktrees is made with the first of them.
+func TestTheDirectoryForWorktreesIsMade(t *testing.T) {
+	r := project(t)
+	r.w.Dir = filepath.Join(t.TempDir(), "state", "worktrees")
+	w, err := r.w.Open(r.ctx, agents.WorktreeInput{Space: string(r.space.ID), Agent: "alice"})
+	if err != nil || !strings.Contains(w.Path, filepath.Join("state", "worktrees")) {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
 // D29: names that git or a shell would take for something else.
 func TestD29_NamesAreRefused(t *testing.T) {
 	r := project(t)
