@@ -143,8 +143,20 @@ func (p *program) claimCreate() *cobra.Command {
 	f.StringVar(&session, "session", "", "session it is done in")
 	f.StringVar(&worktree, "worktree", "", "worktree it is done in")
 	f.DurationVar(&ttl, "ttl", 0, "how long it holds (default 4h)")
-	for _, name := range []string{"agent", "scope"} {
-		_ = c.MarkFlagRequired(name) // it fails only for a flag that is not there
+	return needing(c, "agent", "scope")
+}
+
+// needing refuses a command without some of its flags, as a fault of the command
+// line.
+func needing(c *cobra.Command, flags ...string) *cobra.Command {
+	do := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		for _, name := range flags {
+			if !c.Flags().Changed(name) {
+				return withFix(usage("--%s is missing", name), "add --%s; see `%s --help`", name, c.CommandPath())
+			}
+		}
+		return do(c, args)
 	}
 	return c
 }
@@ -217,8 +229,7 @@ func (p *program) worktreeOpen() *cobra.Command {
 	f.StringVar(&in.Branch, "branch", "", "branch to make in the project's repository")
 	f.StringVar(&in.Base, "base", "", "commit to start from (default HEAD)")
 	f.StringVar(&in.Path, "path", "", "directory to make it in")
-	_ = c.MarkFlagRequired("agent") // it fails only for a flag that is not there
-	return c
+	return needing(c, "agent")
 }
 
 func printWorktree(w io.Writer, t client.Worktree) {

@@ -197,6 +197,9 @@ func (p *program) checkpointDelete() *cobra.Command {
 				}
 				if err := api.DeleteCheckpoint(c.Context(), args[0], cascade); err != nil {
 					p.sayDependents(d)
+					if errors.Is(err, dhruva.ErrConflict) && !cascade && d.Blocking > 0 {
+						err = withFix(err, "add --cascade to hide those too, or hide them first")
+					}
 					return err
 				}
 				return p.print(deleted{args[0], true}, func(io.Writer) { p.say("checkpoint %s is hidden", args[0]) })

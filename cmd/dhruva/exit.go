@@ -235,7 +235,7 @@ func problemFix(p *client.Problem) string {
 		return "give a new --idempotency-key to do another thing; the same one only repeats"
 	case "key_shown_once":
 		return "if its text was lost, `dhruva key revoke` it and make another with a new --idempotency-key"
-	case codeProvider, "upstream":
+	case codeProvider, "upstream", "no_background", "git_failed":
 		return p.Hint
 	case "internal":
 		return "run `dhruva doctor`; the server's log has more, under request " + p.RequestID
