@@ -100,9 +100,8 @@ func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "dhruva", Short: "Steady memory for AI work", Example: rootExample,
 		SilenceErrors: true, SilenceUsage: true, Version: version(),
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              cobra.ArbitraryArgs, // needsVerb judges them
-		RunE:              needsVerb, SuggestionsMinimumDistance: 2,
+		Args: cobra.ArbitraryArgs, // needsVerb judges them
+		RunE: needsVerb, SuggestionsMinimumDistance: 2,
 	}
 	f := root.PersistentFlags()
 	f.BoolVar(&p.flags.json, "json", false, "print one JSON value")
@@ -121,7 +120,8 @@ func (p *program) root() *cobra.Command {
 		p.diffCommand(), p.repeatable(p.mergeCommand()), p.repeatable(p.revertCommand()), p.blameCommand(), p.reflogCommand(), p.repeatable(p.undoCommand()), p.repeatable(p.redoCommand()), p.branchCommand(),
 		p.stateCommand(), p.claimCommand(), p.worktreeCommand(), p.metricsCommand(),
 		p.recallCommand(), p.readCommand(), p.making(p.repeatable(p.rememberCommand())), p.sourceCommand(), p.receiptCommand(),
-		p.keyCommand(), p.jobCommand(), p.importCommand(), p.doctorCommand(), p.benchCommand(), p.versionCommand())
+		p.keyCommand(), p.jobCommand(), p.importCommand(), p.doctorCommand(), p.benchCommand(), p.manCommand(), p.versionCommand())
+	p.completion(root)
 	asUsage(root)
 	return root
 }
