@@ -209,6 +209,13 @@ var backgroundOps = []writeOp{
 			return l.HideCheckpoint(context.Background(), r.owner.In(s.Space), c.Hash, at)
 		})
 	}},
+	{name: "ForgetDocument", unkeyed: true, prepare: func(r *rig) func(*ledger.Ledger) error {
+		s := r.space("work")
+		d := must[dhruva.Document](r)(r.l.PutDocument(r.ctx(), ledger.DocumentInput{Space: s.ID, Kind: "test", Text: "forgotten"}))
+		return act(func(l *ledger.Ledger) (bool, error) {
+			return l.ForgetDocument(context.Background(), r.owner.In(s.ID), d.ID)
+		})
+	}},
 	{name: "HideSpace", unkeyed: true, prepare: func(r *rig) func(*ledger.Ledger) error {
 		s, at := r.session(r.space("work").ID), r.clock()
 		r.talk(s.ID, "hidden", 2)

@@ -64,3 +64,17 @@ func (l *Ledger) HideCheckpoint(ctx context.Context, s dhruva.Scope, h dhruva.Ha
 	})
 	return hidden, wrap("hide checkpoint", err)
 }
+
+// ForgetDocument drops a document, with nobody asking; it reports whether it was
+// there.
+func (l *Ledger) ForgetDocument(ctx context.Context, s dhruva.Scope, id dhruva.DocumentID) (dropped bool, err error) {
+	err = l.Store.Update(ctx, []dhruva.Scope{s}, func(tx dhruva.Tx) error {
+		_, err := tx.Document(id)
+		dropped = err == nil
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		return tx.DropDocument(id)
+	})
+	return dropped, wrap("forget document", err)
+}

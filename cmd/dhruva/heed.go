@@ -23,6 +23,7 @@ type heeded struct {
 	Spaces      int `json:"spaces"`
 	Sessions    int `json:"sessions"`
 	Checkpoints int `json:"checkpoints"`
+	Documents   int `json:"documents"`
 }
 
 func (h heeded) words() string {
@@ -32,7 +33,7 @@ func (h heeded) words() string {
 		one, many string
 	}{
 		{h.Sources, "source", "sources"}, {h.Turns, "turn", "turns"}, {h.Items, "item of a checkpoint", "items of checkpoints"},
-		{h.Generations, "generation of a space", "generations of spaces"}, {h.Spaces, "space", "spaces"}, {h.Sessions, "session", "sessions"}, {h.Checkpoints, "checkpoint", "checkpoints"},
+		{h.Generations, "generation of a space", "generations of spaces"}, {h.Spaces, "space", "spaces"}, {h.Sessions, "session", "sessions"}, {h.Checkpoints, "checkpoint", "checkpoints"}, {h.Documents, "document", "documents"},
 		{h.Keys, "key", "keys"}, {h.Users, "user", "users"}, {h.Grants, "grant", "grants"}, {h.Providers, "provider", "providers"},
 	} {
 		if c.n > 0 {
@@ -165,7 +166,7 @@ func (h *heeding) ask(ctx context.Context, into *sqlstore.Store, restored sqlsto
 		return why, withFix(fmt.Errorf("%w: no %s in %s: without it what was deleted since cannot be found in the backup", dhruva.ErrNotFound, auth.MasterKeyFile, h.dir),
 			"put the %s that belongs to the backup there first", auth.MasterKeyFile)
 	}
-	f := forgetting{ledger: ledger.New(into, h.keyring), here: restored, there: survey, done: &h.heeded}
+	f := forgetting{ledger: ledger.New(into, h.keyring), here: restored, there: survey, later: why == "", done: &h.heeded}
 	if err := f.run(ctx); err != nil {
 		return why, err
 	}
@@ -313,11 +314,12 @@ func (h *heeding) sound(ctx context.Context, s dhruva.Store, restored sqlstore.S
 type forgetting struct {
 	ledger      *ledger.Ledger
 	here, there sqlstore.Survey
+	later       bool // there is a later state of here: what it lacks was taken away
 	done        *heeded
 }
 
 func (f forgetting) run(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{f.generations, f.texts, f.sessions, f.checkpoints} {
+	for _, step := range []func(context.Context) error{f.generations, f.texts, f.sessions, f.checkpoints, f.documents} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -505,6 +507,35 @@ func (f forgetting) checkpoints(ctx context.Context) error {
 		}
 		if hidden {
 			f.done.Checkpoints++
+		}
+	}
+	return nil
+}
+
+// documents are dropped here that a later state has not: nothing else tells of one
+// that was dropped.
+func (f forgetting) documents(ctx context.Context) error {
+	if !f.later {
+		return nil
+	}
+	type id struct {
+		tenant   dhruva.TenantID
+		document dhruva.DocumentID
+	}
+	kept := map[id]bool{}
+	for _, d := range f.there.Documents {
+		kept[id{d.Tenant, d.ID}] = true
+	}
+	for _, d := range f.here.Documents {
+		if kept[id{d.Tenant, d.ID}] {
+			continue
+		}
+		dropped, err := f.ledger.ForgetDocument(ctx, dhruva.SpaceScope(d.Tenant, d.Space), d.ID)
+		if err != nil {
+			return err
+		}
+		if dropped {
+			f.done.Documents++
 		}
 	}
 	return nil

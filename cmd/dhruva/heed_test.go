@@ -167,6 +167,12 @@ func TestRestoreHeeds(t *testing.T) {
 	h.must(err)
 	aside, err := h.ledger.Commit(h.ctx(), ledger.CommitInput{Space: work, Title: "a checkpoint that is deleted"})
 	h.must(err)
+	var papers []dhruva.Document
+	for _, text := range []string{"canary seven is in a document", "a document that stays"} {
+		doc, err := h.ledger.PutDocument(h.ctx(), ledger.DocumentInput{Space: work, Kind: "test", Text: text})
+		h.must(err)
+		papers = append(papers, doc)
+	}
 	tenant := []dhruva.Scope{dhruva.TenantScope(auth.LocalTenant)}
 	h.must(h.store.Update(ctx, tenant, func(tx dhruva.Tx) error {
 		return errors.Join(tx.PutUser(dhruva.User{Tenant: auth.LocalTenant, ID: "mira", Password: "old"}), tx.PutUser(dhruva.User{Tenant: auth.LocalTenant, ID: "gone"}),
@@ -185,6 +191,7 @@ func TestRestoreHeeds(t *testing.T) {
 	_, err = h.ledger.End(ctx, h.scope(cleared), ledger.Ending{Generation: 2, Fence: 1, Sessions: map[dhruva.SessionID]int64{far: 2}})
 	h.must(err)
 	h.must(h.ledger.DeleteSession(h.ctx(), hidden))
+	h.must(h.ledger.DropDocument(h.ctx(), papers[0].ID))
 	_, err = h.ledger.DeleteCheckpoint(h.ctx(), aside.Hash.String(), false)
 	h.must(err)
 	h.must(h.ledger.DeleteSpace(h.ctx(), doomed))
@@ -195,12 +202,12 @@ func TestRestoreHeeds(t *testing.T) {
 
 	got, err := h.restore(file, restoreFlags{})
 	h.must(err)
-	want := heeded{Erased: ledger.Erased{Tombstones: 1, Sources: 5, Turns: 6, Items: 2}, Access: auth.Access{Keys: 1, Users: 2, Grants: 1, Providers: 1}, Generations: 1, Spaces: 1, Sessions: 1, Checkpoints: 1}
+	want := heeded{Erased: ledger.Erased{Tombstones: 1, Sources: 5, Turns: 6, Items: 2}, Access: auth.Access{Keys: 1, Users: 2, Grants: 1, Providers: 1}, Generations: 1, Spaces: 1, Sessions: 1, Checkpoints: 1, Documents: 1}
 	got.Sources, want.Sources = min(got.Sources, 1), 1 // as many as the answers had
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	h.holds([]string{"canary one", "canary two", "canary three", "canary four", "canary five", "canary six"})
+	h.holds([]string{"canary one", "canary two", "canary three", "canary four", "canary five", "canary six", "canary seven"})
 	h.must(h.store.View(ctx, tenant[0], func(tx dhruva.Tx) error {
 		var stays []string
 		for _, s := range []dhruva.SessionID{a, b, far, hidden} {
@@ -233,6 +240,9 @@ func TestRestoreHeeds(t *testing.T) {
 	}
 	if rows, err := h.ledger.Branches(h.ctx(), work); err != nil || len(rows) != 1 || rows[0].Head != c.Hash {
 		t.Errorf("branches %+v, %v", rows, err)
+	}
+	if rows, _, err := h.ledger.ListDocuments(h.ctx(), dhruva.DocumentQuery{Space: work}); err != nil || len(rows) != 1 || rows[0].ID != papers[1].ID {
+		t.Errorf("documents %+v, %v", rows, err)
 	}
 	rep, err := h.ledger.Verify(h.ctx(), work)
 	if err != nil || len(rep.Failures) > 0 {
