@@ -199,6 +199,8 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 	session := must[client.Session](t)(r.CreateSession(ctx, "theirs", client.SessionInput{}))
 	must[client.SendResult](t)(r.Send(ctx, session.ID, client.SendInput{Message: "a secret plan"}))
 	saved := must[client.Checkpoint](t)(r.CreateCheckpoint(ctx, "theirs", client.CheckpointInput{Session: session.ID, Title: "secret"}))
+	must[client.Checkpoint](t)(r.CreateCheckpoint(ctx, "mine", client.CheckpointInput{Title: "mine"}))
+	claimed := must[client.Claim](t)(r.Claim(ctx, "theirs", client.ClaimInput{Agent: "a", Scope: "s"}))
 	fact := must[client.Remembered](t)(r.Remember(ctx, "theirs", client.RememberInput{Text: "The password of the vault is a secret."}))
 	found := must[client.Recall](t)(r.Recall(ctx, "theirs", client.RecallInput{Query: "password of the vault"}))
 	c := r.as(auth.KeyInput{Scopes: dhruva.KeyScopes(), Space: mine.ID})
@@ -224,6 +226,37 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 		"import":     func() error { _, err := c.Import(ctx, "theirs", client.ImportInput{Key: "k"}); return err },
 		"receipt":    func() error { _, err := c.Receipt(ctx, found.Receipt); return err },
 		"delete":     func() error { return c.DeleteSession(ctx, session.ID) },
+		"lineage":    func() error { _, err := c.Lineage(ctx, "theirs", client.LineageFilter{}); return err },
+		"diff":       func() error { _, err := c.Diff(ctx, saved.Hash.String(), saved.Hash.String()); return err },
+		"merge": func() error {
+			_, err := c.Merge(ctx, "mine", client.MergeInput{From: saved.Hash.String(), Into: "main"})
+			return err
+		},
+		"revert": func() error {
+			_, err := c.Revert(ctx, "theirs", client.RevertInput{To: saved.Hash.String()})
+			return err
+		},
+		"reflog":     func() error { _, err := c.Reflog(ctx, "theirs", "", dhruva.Page{}); return err },
+		"undo":       func() error { _, err := c.Undo(ctx, "theirs", ""); return err },
+		"blame":      func() error { _, err := c.Blame(ctx, saved.Hash.String(), ""); return err },
+		"notes":      func() error { _, err := c.Notes(ctx, saved.Hash.String(), dhruva.Page{}); return err },
+		"note":       func() error { _, err := c.AddNote(ctx, saved.Hash.String(), client.NoteInput{Text: "x"}); return err },
+		"dependents": func() error { _, err := c.Dependents(ctx, saved.Hash.String()); return err },
+		"hide":       func() error { return c.DeleteCheckpoint(ctx, saved.Hash.String(), true) },
+		"drawn":      func() error { _, err := c.TurnCheckpoints(ctx, session.ID, 1); return err },
+		"reachable":  func() error { _, err := c.Reachable(ctx, session.ID, dhruva.Page{}); return err },
+		"path":       func() error { _, err := c.Path(ctx, session.ID, 0, 0); return err },
+		"siblings":   func() error { _, err := c.Siblings(ctx, session.ID, 1); return err },
+		"tip":        func() error { _, err := c.SelectTip(ctx, session.ID, 1); return err },
+		"draft":      func() error { _, err := c.Draft(ctx, session.ID, client.DraftInput{}); return err },
+		"review":     func() error { _, err := c.Review(ctx, saved.Hash.String(), client.ModelInput{}); return err },
+		"state":      func() error { _, err := c.State(ctx, "theirs", client.StateQuery{}); return err },
+		"metrics":    func() error { _, err := c.Metrics(ctx, "theirs"); return err },
+		"claims":     func() error { _, err := c.Claims(ctx, "theirs", true, dhruva.Page{}); return err },
+		"claim":      func() error { _, err := c.Claim(ctx, "theirs", client.ClaimInput{Agent: "a", Scope: "s"}); return err },
+		"end claim":  func() error { _, err := c.EndClaim(ctx, claimed.ID, dhruva.ClaimDone); return err },
+		"worktrees":  func() error { _, err := c.Worktrees(ctx, "theirs", true); return err },
+		"worktree":   func() error { _, err := c.OpenWorktree(ctx, "theirs", client.WorktreeInput{Agent: "a"}); return err },
 	} {
 		t.Run(name, func(t *testing.T) { wantProblem(t, call(), 404, "not_found") })
 	}
