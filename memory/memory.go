@@ -226,6 +226,8 @@ type SendInput struct {
 	History string
 	// Memory is off or recall; "" is recall in a space and off in FRESH.
 	Memory string
+	// Turns bounds the history to its latest; 0 is as many as the limits allow.
+	Turns int
 	// Depth is 1 or 3 checkpoints; 0 is the mount's or 1.
 	Depth int
 	// Pair is the compatible API's mount; nil means the server's.

@@ -162,7 +162,7 @@ func (m *Memory) compose(ctx context.Context, in SendInput) (out composed, err e
 	if err != nil {
 		return composed{}, err
 	}
-	state, err := m.window(ctx, in.Session, req, 0)
+	state, err := m.window(ctx, in.Session, req, in.Turns)
 	if err != nil {
 		return composed{}, err
 	}

@@ -306,7 +306,7 @@ func stands(s string) bool {
 // password as rules for passwords ask for.
 func chosen(s string) bool {
 	p := profileOf(s)
-	return len(s) >= 8 && p.upper > 0 && p.upper < p.letters && p.digits > 1 && p.signs > 0 && p.joints == 0 && strings.IndexAny(s, "<>{}[]$") < 0
+	return len(s) >= 8 && p.upper > 0 && p.upper < p.letters && p.digits > 1 && p.signs > 0 && p.joints == 0 && !strings.ContainsAny(s, "<>{}[]$")
 }
 
 // values are words that are said of secrets, or stand where one would.

@@ -40,7 +40,8 @@ func TestD1_TheNewestTurnsAreKept(t *testing.T) {
 	for n := range 25 {
 		r.say(session, fmt.Sprintf("message number %02d.", n))
 	}
-	r.holds(r.prompt(), "message number 24.", "message number 23.", "message number 12.")
+	r.holds(r.prompt(), "[28 earlier turns are left out.]", "message number 24.", "message number 23.", "message number 14.")
+	r.lacks(r.prompt(), "message number 13.")
 }
 
 func TestD3_MountWithoutBaseIsRefused(t *testing.T) {

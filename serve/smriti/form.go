@@ -39,7 +39,7 @@ func (i *id) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-var errUUID = errors.New("Input should be a valid UUID")
+var errUUID = errors.New("not a UUID")
 
 // number is a number as a client writes it.
 type number float64
@@ -54,7 +54,7 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-var errNumber = errors.New("Input should be a valid number")
+var errNumber = errors.New("not a number")
 
 // body reads a call's body into a schema.
 func body[T any](c *call) (T, error) {
@@ -119,7 +119,7 @@ func wrongType(loc []any, t reflect.Type, err error) *fault {
 		f.Loc = append(loc, f.Loc...)
 		return &f
 	case errors.Is(err, errUUID):
-		return &fault{loc, errUUID.Error(), "uuid_parsing"}
+		return &fault{loc, "Input should be a valid UUID", "uuid_parsing"}
 	}
 	switch t.Kind() {
 	case reflect.String:

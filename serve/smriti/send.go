@@ -69,6 +69,10 @@ func (in sendInput) check() error {
 	return nil
 }
 
+// contextTurns is how much of a conversation a model is given, as clients of this
+// API expect: its latest turns.
+const contextTurns = 20
+
 func (a *api) send(c *call) (any, error) {
 	in, err := body[sendInput](c)
 	if err != nil {
@@ -86,7 +90,7 @@ func (a *api) send(c *call) (any, error) {
 	}
 	ask := memory.SendInput{
 		Session: s.ID, Message: in.Message, Provider: in.Provider, Model: in.Model, Memory: "off", History: "session",
-		Depth: in.depth(), Pair: pairOf(in.Mounted, in.Base),
+		Depth: in.depth(), Pair: pairOf(in.Mounted, in.Base), Turns: contextTurns,
 	}
 	if s.Fresh {
 		ask.History = "none"
