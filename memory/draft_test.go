@@ -524,6 +524,31 @@ func TestTitle(t *testing.T) {
 	}
 }
 
+// S25: a title shows a model no turn from before a mount, and none that an edit
+// left aside.
+func TestS25_TitleOfWhatIsThere(t *testing.T) {
+	r := newRig(t)
+	s := r.session(r.space("x").ID)
+	r.send(s, "WITHDRAWN words")
+	if _, err := r.m.Send(r.ctx(), memory.SendInput{Session: s.ID, Message: "EDITED words", Edit: 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	c := r.commit(s, ledger.CommitInput{Title: "one", Summary: "of what was said"})
+	model := r.background(answers("Edited", "Mounted")...)
+	_, err := r.m.Title(r.ctx(), s.ID)
+	r.must(err)
+	_, err = r.m.Ledger.Mount(r.ctx(), s.ID, c.Hash.String(), 1)
+	r.must(err)
+	r.send(s, "AFTERWARDS words")
+	_, err = r.m.Title(r.ctx(), s.ID)
+	r.must(err)
+	for n, want := range []struct{ has, not string }{{"EDITED", "WITHDRAWN"}, {"AFTERWARDS", "EDITED"}} {
+		if got := fmt.Sprint(model.Requests()[n].Messages); !strings.Contains(got, want.has) || strings.Contains(got, want.not) {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}
+
 // D33: the mock answers whatever is asked of it, and says what it is.
 func TestMockAnswers(t *testing.T) {
 	r := newRig(t)

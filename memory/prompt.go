@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -142,15 +145,24 @@ func contained(text string) string { return broken(text, headings) }
 func broken(text string, frame *regexp.Regexp) string {
 	lines := strings.Split(strings.TrimSpace(plainLines(text)), "\n")
 	for i, l := range lines {
-		if frame.MatchString(joiners.Replace(l)) {
+		if frame.MatchString(seen(l)) {
 			lines[i] = "  > " + l
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// joiners are the characters that plainLines leaves although they show nothing.
-var joiners = strings.NewReplacer("\u200c", "", "\u200d", "")
+// seen is a line as its reader sees it: white space of all kinds is one space, wide
+// letters are letters, and what shows nothing is not there.
+func seen(line string) string {
+	line = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, line)
+	return strings.Join(strings.Fields(norm.NFKC.String(line)), " ")
+}
 
 // continued is a text after a label: its later lines are indented.
 func continued(text string) string { return indented(text, headings) }

@@ -27,7 +27,7 @@ func (m *Memory) Title(ctx context.Context, id dhruva.SessionID) (dhruva.Session
 	if err != nil {
 		return dhruva.Session{}, err
 	}
-	turns, err := m.beginning(ctx, id)
+	turns, err := m.beginning(ctx, s)
 	if err != nil {
 		return dhruva.Session{}, err
 	}
@@ -50,21 +50,24 @@ func (m *Memory) Title(ctx context.Context, id dhruva.SessionID) (dhruva.Session
 	return m.Ledger.SetTitle(ctx, id, title)
 }
 
-// beginning are the first turns of a session that were not purged, cut.
-func (m *Memory) beginning(ctx context.Context, id dhruva.SessionID) (out []dhruva.Turn, err error) {
-	for after := int64(0); len(out) < titleTurns; {
-		page, err := m.Ledger.ListTurns(ctx, id, after, 100)
+// beginning are the first turns of a session's conversation that were not purged,
+// cut: of what is mounted, those after it.
+func (m *Memory) beginning(ctx context.Context, s dhruva.Session) (out []dhruva.Turn, err error) {
+	const page = 100
+	w := dhruva.Window{Session: s.ID}
+	if s.Mount != nil {
+		w.Base = s.Mount.Base
+	}
+	for from := w.Base; from < s.LastSeq && len(out) < titleTurns; from += page {
+		rows, err := m.Ledger.Path(ctx, s.ID, from+page+1, page)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range page {
-			if after = t.Seq; !t.Redacted && (t.Role == dhruva.RoleUser || t.Role == dhruva.RoleAssistant) && len(out) < titleTurns {
+		for _, t := range rows {
+			if t.Seq > from && w.Contains(t.Turn) && !t.Redacted && (t.Role == dhruva.RoleUser || t.Role == dhruva.RoleAssistant) && len(out) < titleTurns {
 				t.Content = firstRunes(t.Content, titleTurnRunes)
-				out = append(out, t)
+				out = append(out, t.Turn)
 			}
-		}
-		if len(page) == 0 {
-			break
 		}
 	}
 	if len(out) == 0 {
