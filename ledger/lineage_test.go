@@ -420,16 +420,18 @@ func TestB18_Delete(t *testing.T) {
 func TestB18_DeletedTextsAreNotRecalled(t *testing.T) {
 	each(t, func(r *rig) {
 		f := r.forked()
+		ids := map[string]dhruva.SourceID{}
+		for _, text := range []string{"one binary is shipped", "we write it in Go"} {
+			ids[text] = r.sourceOf(f.space, text)
+		}
 		state := func(text string) dhruva.SourceState {
 			r.Helper()
-			rows, _, err := r.l.ListSources(r.ctx(), dhruva.SourceQuery{Space: f.space, Page: dhruva.Page{Limit: 1000}})
+			v, err := r.l.Source(r.ctx(), f.space, ids[text])
 			r.must(err)
-			for _, v := range rows {
-				if v.Text == text {
-					return v.State
-				}
+			if shown := v.Text == text; shown != (v.State == dhruva.SourceReady) {
+				r.Errorf("%s, and its text is %q", v.State, v.Text)
 			}
-			return ""
+			return v.State
 		}
 		r.delete(f.tip, false)
 		if got := r.head(f.space, "main"); got != f.root.Hash {
@@ -438,7 +440,7 @@ func TestB18_DeletedTextsAreNotRecalled(t *testing.T) {
 		if a, b := state("one binary is shipped"), state("we write it in Go"); a != dhruva.SourceHeld || b != dhruva.SourceReady {
 			r.Errorf("%s, %s", a, b)
 		}
-		_, err := r.l.Release(r.ctx(), f.space, r.sourceOf(f.space, "one binary is shipped"))
+		_, err := r.l.Release(r.ctx(), f.space, ids["one binary is shipped"])
 		r.is(err, dhruva.ErrConflict)
 		r.commit(ledger.CommitInput{Session: f.main.ID, Title: "again", Decisions: items("one binary is shipped")})
 		if got := state("one binary is shipped"); got != dhruva.SourceReady {

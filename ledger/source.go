@@ -117,7 +117,8 @@ func announce(tx dhruva.Tx, src dhruva.Source, kind dhruva.ChangeKind, at time.T
 // SourceView is a source as people see it. In lists Text is a snippet.
 type SourceView struct {
 	dhruva.Source
-	// Text is "" when no reference stands any more.
+	// Text is "" when no reference stands any more, and when where it was said was
+	// deleted: what is hidden is not read.
 	Text       string
 	References []dhruva.Reference
 }
@@ -191,6 +192,9 @@ func sourceView(tx dhruva.Tx, src dhruva.Source) (SourceView, error) {
 	refs, err := tx.References(src.Space, src.Generation, src.ID)
 	if err != nil {
 		return SourceView{}, err
+	}
+	if withdrawn(src) {
+		return SourceView{Source: src, References: refs}, nil
 	}
 	text, _, err := dhruva.SourceText(tx, src)
 	if err != nil && !errors.Is(err, dhruva.ErrNotFound) {
