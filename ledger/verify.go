@@ -64,7 +64,7 @@ func (v *verifier) checkpoints() error {
 			return err
 		}
 		for _, row := range rows {
-			if err := v.checkpoint(row.Hash); err != nil {
+			if err := v.checkpoint(row); err != nil {
 				return err
 			}
 		}
@@ -75,7 +75,8 @@ func (v *verifier) checkpoints() error {
 	}
 }
 
-func (v *verifier) checkpoint(h dhruva.Hash) error {
+func (v *verifier) checkpoint(row dhruva.Outline) error {
+	h := row.Hash
 	c, err := v.tx.Checkpoint(h)
 	if err != nil {
 		return err
@@ -89,10 +90,39 @@ func (v *verifier) checkpoint(h dhruva.Hash) error {
 	if err := dhruva.VerifyCheckpoint(&c); err != nil {
 		v.fail("%v", err)
 	}
+	if err := v.shown(row, &c); err != nil {
+		return err
+	}
 	delete(v.wanted, h)
 	for _, parent := range c.Parents {
 		v.wanted[parent] = h
 	}
+	return nil
+}
+
+// shown compares what a store keeps a second time, to show it without reading all,
+// with what the hash covers: the title, and the parent that walks follow.
+func (v *verifier) shown(row dhruva.Outline, c *dhruva.Checkpoint) error {
+	if row.Title != c.Outline().Title || !slices.Equal(row.Parents, c.Parents) {
+		v.fail("checkpoint %s: it is listed with another title or other parents than it has", row.Hash.Short())
+	}
+	walk, err := v.tx.Ancestry(row.Hash, 2)
+	if err != nil {
+		return err
+	}
+	next := dhruva.Hash{}
+	if len(walk) == 2 {
+		next = walk[1].Hash
+	}
+	if next == c.Parent() {
+		return nil
+	}
+	if next.IsZero() { // a parent that is not there is told of elsewhere
+		if there, err := v.tx.Ancestry(c.Parent(), 1); err != nil || len(there) == 0 || there[0].Space != v.space {
+			return err
+		}
+	}
+	v.fail("checkpoint %s: walks go on from it to %s, and its parent is %s", row.Hash.Short(), next.Short(), c.Parent().Short())
 	return nil
 }
 

@@ -327,3 +327,60 @@ func TestVerifyMemoryIsBounded(t *testing.T) {
 		t.Errorf("%d bytes more were held", most-held)
 	}
 }
+
+// shownTx shows something else than a store's rows hash to, as one whose columns
+// somebody has changed.
+type shownTx struct {
+	dhruva.Tx
+	title string
+	skips bool // walks skip a generation
+}
+
+func (t shownTx) ListOutlines(q dhruva.OutlineQuery) ([]dhruva.Outline, error) {
+	rows, err := t.Tx.ListOutlines(q)
+	for i := range rows {
+		if t.title != "" {
+			rows[i].Title = t.title
+		}
+	}
+	return rows, err
+}
+
+func (t shownTx) Ancestry(h dhruva.Hash, n int) ([]dhruva.Outline, error) {
+	rows, err := t.Tx.Ancestry(h, n+1)
+	if t.skips && len(rows) > 2 {
+		rows = append(rows[:1], rows[2:]...)
+	}
+	return rows[:min(n, len(rows))], err
+}
+
+type shownStore struct {
+	dhruva.Store
+	as shownTx
+}
+
+func (s shownStore) View(ctx context.Context, scope dhruva.Scope, fn func(dhruva.Tx) error) error {
+	return s.Store.View(ctx, scope, func(tx dhruva.Tx) error {
+		as := s.as
+		as.Tx = tx
+		return fn(as)
+	})
+}
+
+// Contracts 25: what is kept a second time, to be shown, is covered too.
+func TestVerifySeesWhatIsShown(t *testing.T) {
+	r := newRig(t, memstore.New())
+	space := r.space("work").ID
+	s := r.session(space)
+	for _, title := range []string{"one", "two", "three"} {
+		r.commit(ledger.CommitInput{Session: s.ID, Title: title})
+	}
+	for name, as := range map[string]shownTx{"": {}, "another title": {title: "FORGED"}, "walks go on": {skips: true}} {
+		l := ledger.New(shownStore{r.store, as}, r.keys)
+		rep, err := l.Verify(r.ctx(), space)
+		r.must(err)
+		if said := strings.Join(rep.Failures, "; "); (name == "") != (said == "") || !strings.Contains(said, name) {
+			t.Errorf("%q: %s", name, said)
+		}
+	}
+}
