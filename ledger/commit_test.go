@@ -11,6 +11,7 @@ import (
 
 	"github.com/dhruva-memory/dhruva"
 	"github.com/dhruva-memory/dhruva/ledger"
+	"github.com/dhruva-memory/dhruva/store/memstore"
 )
 
 func items(texts ...string) []ledger.ItemInput {
@@ -454,4 +455,20 @@ func TestCommitMakesSources(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An item is the same down the lineage under the id that its author gave it,
+// whatever becomes of its text.
+func TestItemsGoOnByTheirOwnIDs(t *testing.T) {
+	r := newRig(t, memstore.New())
+	s := r.session(r.space("work").ID)
+	task := func(text, id string) ledger.ItemInput {
+		return ledger.ItemInput{Text: text, Attrs: []dhruva.Attr{{Name: dhruva.AttrSlug, Value: id}}}
+	}
+	one := r.commit(ledger.CommitInput{Session: s.ID, Title: "one", Tasks: []ledger.ItemInput{task("do it", "t1"), task("and this", "t2")}})
+	two := r.commit(ledger.CommitInput{Session: s.ID, Title: "two", Tasks: []ledger.ItemInput{task("this, too", "t2"), task("do it now", "t1"), task("new", "t3")}})
+	was, now := one.Of(dhruva.KindTask), two.Of(dhruva.KindTask)
+	if now[0].ID != was[1].ID || now[1].ID != was[0].ID || now[2].ID == was[0].ID || now[2].ID == was[1].ID {
+		t.Errorf("%v, then %v", was, now)
+	}
 }

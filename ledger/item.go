@@ -131,16 +131,20 @@ func canonicalAttrs(kind dhruva.ItemKind, in []dhruva.Attr) ([]dhruva.Attr, erro
 }
 
 // inherit gives items the ids they have down the lineage: the caller's where
-// the first parent has it, else that of the parent's item that says the same,
-// else a fresh one. Title, objective and summary are one slot each and keep the
+// the first parent has it, else that of the parent's item that its author calls
+// alike (a task's own id), else that of the one that says the same, else a fresh
+// one. Title, objective and summary are one slot each and keep the
 // parent's id whatever they say. No id of the parent is used twice.
 func inherit(items []dhruva.Item, parent *dhruva.Checkpoint, fresh []dhruva.ItemID) {
-	named, saying := map[itemKey]dhruva.Item{}, map[itemKey][]dhruva.ItemID{}
+	named, called, saying := map[itemKey]dhruva.Item{}, map[itemKey][]dhruva.ItemID{}, map[itemKey][]dhruva.ItemID{}
 	if parent != nil {
 		for _, p := range parent.Items {
 			named[itemKey{p.Kind, string(p.ID)}] = p
 			if k := sayingOf(p); !p.Redacted || slot(p.Kind) {
 				saying[k] = append(saying[k], p.ID)
+			}
+			if k := callOfItem(p); k != (itemKey{}) {
+				called[k] = append(called[k], p.ID)
 			}
 		}
 	}
@@ -154,18 +158,22 @@ func inherit(items []dhruva.Item, parent *dhruva.Checkpoint, fresh []dhruva.Item
 		}
 		used[items[i].ID] = true
 	}
-	for i, it := range items {
-		if items[i].ID != "" {
-			continue
-		}
-		items[i].ID = fresh[i]
-		for _, id := range saying[sayingOf(it)] {
-			if !used[id] {
-				items[i].ID = id
-				break
+	for _, like := range []struct {
+		ids map[itemKey][]dhruva.ItemID
+		key func(dhruva.Item) itemKey
+	}{{called, callOfItem}, {saying, sayingOf}} {
+		for i, it := range items {
+			free := slices.IndexFunc(like.ids[like.key(it)], func(id dhruva.ItemID) bool { return !used[id] })
+			if items[i].ID == "" && free >= 0 {
+				items[i].ID = like.ids[like.key(it)][free]
+				used[items[i].ID] = true
 			}
 		}
-		used[items[i].ID] = true
+	}
+	for i := range items {
+		if items[i].ID == "" {
+			items[i].ID = fresh[i]
+		}
 	}
 }
 
@@ -195,6 +203,15 @@ func sayingOf(i dhruva.Item) itemKey {
 		return itemKey{kind: i.Kind}
 	}
 	return itemKey{i.Kind, dhruva.Normalize(i.Text)}
+}
+
+// callOfItem is what an item's author calls it, a task's id or an artifact's; the
+// zero key when it has no name.
+func callOfItem(i dhruva.Item) itemKey {
+	if slug := i.Attr(dhruva.AttrSlug); slug != "" {
+		return itemKey{i.Kind, slug}
+	}
+	return itemKey{}
 }
 
 func slot(k dhruva.ItemKind) bool {
