@@ -148,7 +148,7 @@ func wantTexts(t *testing.T, s *Store, want []string) {
 func TestFullDisk(t *testing.T) {
 	onSmallDisk(t, func(t *testing.T, d disk) {
 		path := filepath.Join(d.dir, "dhruva.db")
-		d.room(testkit.Count(1536, 4096, 4096))
+		d.room(testkit.Count(3072, 4096, 4096))
 		s, err := Open(context.Background(), path, Options{WriteTimeout: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
