@@ -87,7 +87,10 @@ func (l *Ledger) Claim(ctx context.Context, in ClaimInput) (ClaimView, error) {
 // draftClaim is what of a claim is known before the Update.
 func (l *Ledger) draftClaim(p dhruva.Principal, in ClaimInput) (c dhruva.Claim, err error) {
 	c = dhruva.Claim{Tenant: p.Tenant, Space: in.Space, ID: dhruva.ClaimID(dhruva.NewID()), Status: dhruva.ClaimActive, Session: in.Session, Worktree: in.Worktree}
-	if c.Agent, err = oneLine("agent", l.hide(in.Agent), false); err != nil {
+	if err = l.notSecret("name of the agent", in.Agent); err != nil { // claims are told apart by it
+		return c, err
+	}
+	if c.Agent, err = oneLine("agent", in.Agent, false); err != nil {
 		return c, err
 	}
 	if c.Scope, err = label("scope", l.hide(in.Scope), maxDetail, false); err != nil {

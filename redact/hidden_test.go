@@ -158,7 +158,7 @@ func TestNamesOfThingsStay(t *testing.T) {
 	r := New()
 	for _, text := range []string{
 		"password: PasswordResetService", "password = newPasswordEncoder", "MAX_PASSWORD_LENGTH = MINIMUM_LENGTH", "password: REQUIRED", "PASSWORD=AuthenticationManagerBuilder",
-		"password: \"getUserByIDFromHTTPRequest\"", "my password is ridiculousUnfortunately", "--password ask", "password: CONFIDENTIAL", "token: HTTPServletRequestWrapper",
+		"PrivateKey: \"ABCDEFGHIJKLMNOPQRSTUVWXYZ\"", "password: \"getUserByIDFromHTTPRequest\"", "my password is ridiculousUnfortunately", "--password ask", "password: CONFIDENTIAL", "token: HTTPServletRequestWrapper",
 		"form.Set(\"password\", \"confirmation\")", "hashPassword(plaintext)", `setPassword(user.Password)`, `get("token", "default-value")`, `[]string{"password", "username", "remember_me"}`,
 		"docker run -p 8080:80 nginx", "docker run -p 127.0.0.1:8080:80/tcp image", "mysql -u root -p db", "sshpass -p $PASS ssh host", "redis-cli -a $REDIS_PASSWORD ping", "unzip -P",
 		"a user is identified by \"name\" and IDENTIFIED BY '$1'", "name: API_KEY\nvalueFrom:\n  secretKeyRef:\n    name: api\n", "variable \"db_password\" {\n  type = string\n  sensitive = true\n}",
@@ -168,6 +168,30 @@ func TestNamesOfThingsStay(t *testing.T) {
 	} {
 		if got, found := r.Redact(text); got != text || found != nil {
 			t.Errorf("%v: %q becomes %q", found, text, got)
+		}
+	}
+}
+
+// How many passwords of letters alone stay, because chance made them look like
+// words.
+func TestLettersAlone(t *testing.T) {
+	r, m := New(), newMaker(31)
+	for _, set := range []struct {
+		name, of string
+		most     float64
+	}{{"both cases", small + big, 5}, {"capitals", big, 6}} {
+		for _, n := range []int{16, 20, 32} {
+			stays := 0
+			for range 2000 {
+				if _, found := r.Redact("password=" + m.of(set.of, n)); found == nil {
+					stays++
+				}
+			}
+			share := float64(stays) / 20
+			t.Logf("%s, %d letters: %.2f %% stay", set.name, n, share)
+			if n >= 20 && share > set.most {
+				t.Errorf("%s, %d letters: %.2f %% stay", set.name, n, share)
+			}
 		}
 	}
 }

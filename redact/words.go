@@ -1,5 +1,7 @@
 package redact
 
+import "strings"
+
 // follows are, for each letter, those that often stand behind it: 19 of 20 pairs
 // of letters in English words and in the names of code are among them, and 3 of
 // 8 of those that chance makes. Measured over the words of a language's library
@@ -39,7 +41,7 @@ func contains(set string, c byte) bool {
 // no name made of words. Long names of code have capitals too, but their words
 // are longer, and their letters follow each other as in words.
 func soup(s string) bool {
-	if len(s) < 8 || !onlyLetters(s) {
+	if len(s) < 8 || !onlyLetters(s) || strings.Contains("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", lower(s)) {
 		return false
 	}
 	odd, words := strange(s), len(nameWords(s))
