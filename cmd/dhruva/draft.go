@@ -193,12 +193,15 @@ func (p *program) checkpointDelete() *cobra.Command {
 				}
 				if !yes {
 					p.sayDependents(d)
+					if d.Blocking > 0 && !cascade {
+						return withFix(usage("this hides the checkpoint from everyone, and others hang on it"), "%s", fixCascade)
+					}
 					return needsYes("this hides the checkpoint from everyone")
 				}
 				if err := api.DeleteCheckpoint(c.Context(), args[0], cascade); err != nil {
 					p.sayDependents(d)
-					if errors.Is(err, dhruva.ErrConflict) && !cascade && d.Blocking > 0 {
-						err = withFix(err, "add --cascade to hide those too, or hide them first")
+					if errors.Is(err, dhruva.ErrConflict) && !cascade {
+						err = withFix(err, "%s", fixCascade)
 					}
 					return err
 				}
@@ -209,6 +212,9 @@ func (p *program) checkpointDelete() *cobra.Command {
 	c.Flags().BoolVar(&cascade, "cascade", false, "with the checkpoints and forks that hang on it")
 	return c
 }
+
+// fixCascade is what to do about a checkpoint on which others hang.
+const fixCascade = "add --cascade --yes to hide those too, or hide them first"
 
 func (p *program) sayDependents(d client.Dependents) {
 	for _, n := range d.Children {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,7 @@ func printList[T any](p *program, l client.List[T], head string, row func(T) []s
 
 func (p *program) spaceCommand() *cobra.Command {
 	return group("space", "Spaces: memory namespaces", `  dhruva space create work --description "the day job"
-  dhruva space list`, p.spaceList(), p.making(p.repeatable(p.spaceCreate())), p.spaceShow(), p.repeatable(p.spaceDelete()))
+  dhruva space list`, p.spaceList(), p.making(p.repeatable(p.spaceCreate())), p.spaceShow(), p.repeatable(p.spaceSet()), p.repeatable(p.spaceDelete()))
 }
 
 func (p *program) spaceList() *cobra.Command {
@@ -84,6 +85,9 @@ func (p *program) spaceCreate() *cobra.Command {
 		Example: `  dhruva space create work --description "the day job" --project-root ~/src/work`,
 		RunE: func(c *cobra.Command, args []string) error {
 			in.Name = args[0]
+			if err := absolute(&in.ProjectRoot); err != nil {
+				return err
+			}
 			return p.with(c.Context(), func(api *client.Client) error {
 				s, err := api.CreateSpace(c.Context(), in)
 				if err != nil {
@@ -94,7 +98,56 @@ func (p *program) spaceCreate() *cobra.Command {
 			})
 		}}
 	c.Flags().StringVar(&in.Description, "description", "", "what it is for")
-	c.Flags().StringVar(&in.ProjectRoot, "project-root", "", "directory of the project")
+	c.Flags().StringVar(&in.ProjectRoot, "project-root", "", "directory of the project, as seen from here")
+	return c
+}
+
+// absolute makes a directory absolute against the current one, which a server
+// does not know; "" stays "".
+func absolute(dir *string) error {
+	if *dir == "" {
+		return nil
+	}
+	abs, err := filepath.Abs(*dir)
+	if err != nil {
+		return withFix(fmt.Errorf("%w: the current directory is not known: %w", dhruva.ErrInvalid, err), "give an absolute directory to --project-root")
+	}
+	*dir = abs
+	return nil
+}
+
+func (p *program) spaceSet() *cobra.Command {
+	var name, about, root string
+	c := &cobra.Command{Use: "set SPACE", Short: "Change a space's name, description or project root", Args: cobra.ExactArgs(1),
+		Example: "  dhruva space set work --name job --project-root .\n  dhruva space set work --description \"\"      take it away",
+		Long:    "Changes what is given, and leaves the rest as it is.",
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := absolute(&root); err != nil {
+				return err
+			}
+			var in client.SpacePatch
+			for flag, f := range map[string]struct {
+				to    **string
+				value *string
+			}{"name": {&in.Name, &name}, "description": {&in.Description, &about}, "project-root": {&in.ProjectRoot, &root}} {
+				if c.Flags().Changed(flag) {
+					*f.to = f.value
+				}
+			}
+			if in == (client.SpacePatch{}) {
+				return withFix(usage("there is nothing to change"), "add --name, --description or --project-root")
+			}
+			return p.with(c.Context(), func(api *client.Client) error {
+				s, err := api.UpdateSpace(c.Context(), args[0], in)
+				if err != nil {
+					return err
+				}
+				return p.printSpace(s)
+			})
+		}}
+	c.Flags().StringVar(&name, "name", "", "another name")
+	c.Flags().StringVar(&about, "description", "", "what it is for")
+	c.Flags().StringVar(&root, "project-root", "", "directory of the project, as seen from here")
 	return c
 }
 
