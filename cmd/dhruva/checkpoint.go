@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,26 +72,18 @@ func (p *program) checkpointCreate() *cobra.Command {
 	c := &cobra.Command{Use: "create", Short: "Save what was concluded", Args: cobra.NoArgs,
 		Example: `  dhruva checkpoint create --session SESSION --title "Plan" --decision "Ship on Friday"
   dhruva checkpoint create --space work --from-json plan.json
+  dhruva show 4f2a91c --json >plan.json        change it, then: dhruva checkpoint create --from-json plan.json
   echo '{"title":"Plan","decisions":["Ship on Friday"]}' | dhruva checkpoint create --space work`,
-		Long: "Saves a checkpoint from flags, from a file, or (without either) from JSON on standard input; flags win over the file.",
+		Long: "Saves a checkpoint from flags, from a file, or (without either) from JSON on standard input; flags win over the file.\n" +
+			"What `dhruva show CHECKPOINT --json` prints can be edited and given here: it is saved on top of the same branch. An item that keeps its\n" +
+			"\"id\" stays the same item, whatever its text becomes; one without an id is a new one, unless it says what one says already. What the\n" +
+			"server makes (id, hash, window, items, …) is ignored, and so are the turns that were cited: they are those of the first window.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			in, err := p.checkpointInput(d)
 			if err != nil {
 				return err
 			}
-			return p.with(c.Context(), func(api *client.Client) error {
-				space, err := spaceFor(c, api, d.space, in.Session)
-				if err != nil {
-					return err
-				}
-				k, err := api.CreateCheckpoint(c.Context(), space, in)
-				if err != nil {
-					return err
-				}
-				p.sayRedacted(k.Redactions)
-				p.say("next: dhruva mount SESSION %s", k.Hash.Short())
-				return p.print(k, func(w io.Writer) { fmt.Fprintln(w, k.Hash) })
-			})
+			return p.with(c.Context(), func(api *client.Client) error { return p.save(c, api, in) })
 		}}
 	d.flags(c)
 	return c
@@ -137,14 +126,15 @@ func (d draft) empty() bool {
 	return d.title+d.objective+d.summary == "" && len(d.decisions)+len(d.assumptions)+len(d.tasks)+len(d.questions)+len(d.entities) == 0
 }
 
-func (p *program) checkpointInput(d draft) (client.CheckpointInput, error) {
-	in := client.CheckpointInput{}
+func (p *program) checkpointInput(d draft) (given, error) {
+	in := given{}
 	if d.fromJSON != "" || d.empty() {
 		var err error
 		if in, err = p.readCheckpoint(or(d.fromJSON, "-")); err != nil {
 			return in, err
 		}
 	}
+	in.space = or(d.space, in.space)
 	for _, f := range []struct {
 		to   *string
 		flag string
@@ -173,27 +163,6 @@ func items(texts []string) []client.Item {
 	return out
 }
 
-func (p *program) readCheckpoint(path string) (in client.CheckpointInput, err error) {
-	var b []byte
-	if path == "-" {
-		var s string
-		s, err = p.text("-")
-		b = []byte(s)
-	} else {
-		b, err = os.ReadFile(path)
-	}
-	if err != nil {
-		return in, withFix(fmt.Errorf("%w: %w", dhruva.ErrInvalid, err), "give an existing file to --from-json")
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
-		return in, withFix(fmt.Errorf("%w: the checkpoint is not JSON as expected: %w", dhruva.ErrInvalid, err),
-			`give {"title": …, "summary": …, "decisions": [ … ], "tasks": [ … ]}, or use --title, --decision, …`)
-	}
-	return in, nil
-}
-
 func (p *program) checkpointShow() *cobra.Command { return p.show("show REF", "checkpoint show") }
 
 func (p *program) showCommand() *cobra.Command { return p.show("show REF", "show") }
@@ -215,7 +184,7 @@ func (p *program) show(use, name string) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.print(k, func(w io.Writer) { printCheckpoint(w, k) })
+				return p.print(identified(k), func(w io.Writer) { printCheckpoint(w, k) })
 			})
 		}}
 	c.Flags().BoolVar(&turns, "turns", false, "the turns it was drawn from")

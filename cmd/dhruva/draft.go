@@ -27,10 +27,13 @@ func (p *program) checkpointDraft() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.with(c.Context(), func(api *client.Client) error {
 				d, err := api.Draft(c.Context(), dhruva.SessionID(args[0]), in)
+				if err == nil && len(d.Turns) == 0 {
+					return p.printNothing(c, api, d)
+				}
 				if err != nil {
 					return err
 				}
-				return p.printDraft(d)
+				return p.printDraft(d, count(len(d.Turns), "turn"))
 			})
 		}}
 	c.Flags().IntVar(&in.Turns, "turns", 0, "only so many of the newest turns")
@@ -40,9 +43,55 @@ func (p *program) checkpointDraft() *cobra.Command {
 
 // printDraft: what is printed as JSON is the input of `checkpoint create` alone,
 // so that it can be given to it.
-func (p *program) printDraft(d client.Draft) error {
-	p.say("drafted by %s %s from %d turns, %d items uncited; nothing is saved", oneLine(d.Provider, 60), oneLine(d.Model, 60), len(d.Turns), len(d.Uncited))
-	return p.print(d.CheckpointInput, func(w io.Writer) { printInput(w, d.CheckpointInput) })
+func (p *program) printDraft(d client.Draft, from string) error {
+	p.say("drafted by %s from %s, %s uncited; nothing is saved", oneLine(d.Provider+" "+d.Model, 120), from, count(len(d.Uncited), "item"))
+	return p.print(whole(d.CheckpointInput), func(w io.Writer) { printInput(w, d.CheckpointInput) })
+}
+
+// printNothing is printDraft where no model was asked, because there is nothing to
+// draft from.
+func (p *program) printNothing(c *cobra.Command, api *client.Client, d client.Draft) error {
+	s, err := api.Session(c.Context(), d.Session)
+	if err != nil {
+		return err
+	}
+	since := "the session began"
+	switch {
+	case s.Mount != nil:
+		since = fmt.Sprintf("%s was mounted, after turn %d", s.Mount.Checkpoint.Short(), s.Mount.Base)
+	case d.Window != nil && d.Window.Base > 0:
+		since = fmt.Sprintf("turn %d", d.Window.Base)
+	}
+	p.say("nothing was said since %s: there is nothing to draft", since)
+	return p.print(whole(d.CheckpointInput), func(io.Writer) {})
+}
+
+// wholeInput is the input of a checkpoint with all of its fields.
+type wholeInput struct {
+	Session     dhruva.SessionID  `json:"session_id"`
+	Branch      string            `json:"branch"`
+	Parents     []string          `json:"parents"`
+	Title       string            `json:"title"`
+	Objective   string            `json:"objective"`
+	Summary     string            `json:"summary"`
+	Decisions   []client.Item     `json:"decisions"`
+	Assumptions []client.Item     `json:"assumptions"`
+	Tasks       []client.Task     `json:"tasks"`
+	Questions   []client.Item     `json:"open_questions"`
+	Entities    []client.Item     `json:"entities"`
+	Artifacts   []client.Artifact `json:"artifacts"`
+	Author      string            `json:"author"`
+}
+
+// whole leaves no field out: a script finds an empty list where there is nothing.
+func whole(in client.CheckpointInput) wholeInput {
+	w := wholeInput(in)
+	w.Parents = append([]string{}, w.Parents...)
+	for _, list := range []*[]client.Item{&w.Decisions, &w.Assumptions, &w.Questions, &w.Entities} {
+		*list = append([]client.Item{}, *list...)
+	}
+	w.Tasks, w.Artifacts = append([]client.Task{}, w.Tasks...), append([]client.Artifact{}, w.Artifacts...)
+	return w
 }
 
 func printInput(w io.Writer, in client.CheckpointInput) {
@@ -80,7 +129,7 @@ func (p *program) checkpointExtract() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.printDraft(d)
+				return p.printDraft(d, "the text")
 			})
 		}}
 	answering(c, &in.Provider, &in.Model)

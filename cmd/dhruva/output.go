@@ -133,6 +133,14 @@ func plain(s string) string {
 	}, s)
 }
 
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 func when(t time.Time) string {
 	if t.IsZero() {
 		return "-"

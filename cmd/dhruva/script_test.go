@@ -42,7 +42,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"dhruva": cmdDhruva, "exits": cmdExits, "get": cmdGet, "serve": cmdServe, "repeat": cmdRepeat, "twins": cmdTwins,
-			"http": cmdHTTP, "erase": cmdErase, "cut": cmdCut, "sql": cmdSQL, "mode": cmdMode, "holds": cmdHolds,
+			"http": cmdHTTP, "erase": cmdErase, "cut": cmdCut, "sql": cmdSQL, "mode": cmdMode, "holds": cmdHolds, "change": cmdChange,
 		},
 		RequireUniqueNames: true,
 	})
@@ -161,6 +161,16 @@ func cmdTwins(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv("TWIN", string(s.ID))
 	}
 	ts.Check(in.closeSoon())
+}
+
+// cmdChange writes a file, or an output, with a text in place of each of another:
+// change FROM TO OLD NEW
+func cmdChange(ts *testscript.TestScript, _ bool, args []string) {
+	before := ts.ReadFile(args[0])
+	if !strings.Contains(before, args[2]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[2])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.ReplaceAll(before, args[2], args[3])), 0o600))
 }
 
 // cmdRepeat writes a file of a text many times over, \n in it for a line's end:
