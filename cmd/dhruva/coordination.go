@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -289,9 +288,6 @@ func (p *program) worktreeClose() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.with(c.Context(), func(api *client.Client) error {
 				err := api.CloseWorktree(c.Context(), args[0], force)
-				if errors.Is(err, dhruva.ErrConflict) && !force {
-					return withFix(err, "commit what is there, or add --force to lose it")
-				}
 				if err != nil {
 					return err
 				}

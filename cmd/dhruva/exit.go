@@ -241,6 +241,10 @@ func problemFix(p *client.Problem) string {
 		return "run `dhruva doctor`; the server's log has more, under request " + p.RequestID
 	case "not_found":
 		return listFix(p.Detail)
+	case "conflict":
+		return conflictFix(p.Detail)
+	case "has_dependents":
+		return fixCascade
 	}
 	return ""
 }

@@ -144,7 +144,14 @@ func (p *program) sessionTurns() *cobra.Command {
 					return err
 				}
 				defer p.more(l.Next)
-				return p.print(l, func(w io.Writer) { printTurns(w, l.Items) })
+				if p.flags.json || p.flags.quiet || len(l.Items) == 0 {
+					return p.print(l, func(io.Writer) {})
+				}
+				v, err := conversationOf(c.Context(), api, dhruva.SessionID(args[0]), after, l)
+				if err != nil {
+					return err
+				}
+				return p.print(l, func(w io.Writer) { v.printTurns(w, l.Items) })
 			})
 		}}
 	c.Flags().Int64Var(&after, "after", 0, "only turns after this sequence number")
@@ -154,8 +161,78 @@ func (p *program) sessionTurns() *cobra.Command {
 
 func printTurns(w io.Writer, turns []client.Turn) {
 	for _, t := range turns {
-		fmt.Fprintf(w, "#%d %s  %s\n%s\n\n", t.Seq, or(oneLine(t.Speaker, 60), string(t.Role)), when(t.CreatedAt), indent(plain(t.Content)))
+		printTurn(w, t, "")
 	}
+}
+
+// printTurn writes a turn, with who answered and a mark behind its time.
+func printTurn(w io.Writer, t client.Turn, mark string) {
+	by := or(oneLine(t.Speaker, 60), string(t.Role))
+	if model := oneLine(t.Provider+" "+t.Model, 100); t.Role == dhruva.RoleAssistant && model != "" {
+		by += " (" + model + ")"
+	}
+	fmt.Fprintf(w, "#%d %s  %s%s\n%s\n\n", t.Seq, by, when(t.CreatedAt), mark, indent(plain(t.Content)))
+}
+
+// conversation is what tells how turns of a session stand to each other: what is
+// mounted, and the turns of its path with the numbers of their versions.
+type conversation struct {
+	mount    *client.Mount
+	versions map[int64][]int64
+	after    int64 // the turn before the page
+	last     bool  // nothing follows the page
+}
+
+// conversationOf asks for the path as far as the page goes: of the turns of a
+// page no more are on it than there are.
+func conversationOf(ctx context.Context, api *client.Client, id dhruva.SessionID, after int64, page client.List[client.Turn]) (conversation, error) {
+	v := conversation{versions: map[int64][]int64{}, after: after, last: page.Next == ""}
+	s, err := api.Session(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	v.mount = s.Mount
+	path, err := api.Path(ctx, id, page.Items[len(page.Items)-1].Seq+1, len(page.Items))
+	for _, t := range path.Items {
+		v.versions[t.Seq] = t.Versions
+	}
+	return v, err
+}
+
+func (v conversation) printTurns(w io.Writer, turns []client.Turn) {
+	before := v.after
+	for _, t := range turns {
+		if v.mount != nil && before <= v.mount.Base && t.Seq > v.mount.Base {
+			v.printBoundary(w)
+		}
+		printTurn(w, t, v.mark(t.Seq))
+		before = t.Seq
+	}
+	if v.mount != nil && v.last && before <= v.mount.Base {
+		v.printBoundary(w)
+	}
+}
+
+func (v conversation) printBoundary(w io.Writer) {
+	fmt.Fprintf(w, "--- %s is mounted: prompts hold no turn from above this line ---\n\n", v.mount.Checkpoint.Short())
+}
+
+// mark tells whether a turn was left aside, and which other versions it has.
+func (v conversation) mark(seq int64) string {
+	versions, on := v.versions[seq]
+	if !on {
+		return "  (left aside)"
+	}
+	var others []string
+	for _, n := range versions {
+		if n != seq {
+			others = append(others, fmt.Sprintf("#%d", n))
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return "  (other versions: " + strings.Join(others, ", ") + ")"
 }
 
 func indent(s string) string {
