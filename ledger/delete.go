@@ -29,8 +29,16 @@ type Blocked struct{ Dependents Dependents }
 
 // Error is what a caller is told.
 func (b *Blocked) Error() string {
-	return fmt.Sprintf("%v: checkpoint %s has %d checkpoints after it and %d sessions forked from it; delete them too, or nothing",
-		dhruva.ErrConflict, b.Dependents.Checkpoint.Hash.Short(), len(b.Dependents.Children), len(b.Dependents.Forked))
+	return fmt.Sprintf("%v: checkpoint %s has %s after it and %s forked from it; delete them too, or nothing",
+		dhruva.ErrConflict, b.Dependents.Checkpoint.Hash.Short(), count(len(b.Dependents.Children), "checkpoint"), count(len(b.Dependents.Forked), "session"))
+}
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // Unwrap is ErrConflict.

@@ -276,7 +276,7 @@ func (p *program) verifyCommand() *cobra.Command {
 					}
 				}
 				err = p.printBare(v, func(w io.Writer) {
-					fmt.Fprintf(w, "%d checkpoints checked, %d problems\n", v.Checked, len(v.Problems))
+					fmt.Fprintf(w, "%s checked, %s\n", count(v.Checked, "checkpoint"), count(len(v.Problems), "problem"))
 					problems("  - ")(w)
 				}, problems(""))
 				if err == nil && !v.OK {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -129,7 +130,7 @@ func (p *program) claimCreate() *cobra.Command {
 					return err
 				}
 				p.say("until %s; next: dhruva claim done %s", when(k.ExpiresAt), k.ID)
-				return p.print(k, func(w io.Writer) { printClaim(w, k) })
+				return p.printClaim(c.Context(), api, k)
 			})
 		}}
 	f := c.Flags()
@@ -160,8 +161,39 @@ func needing(c *cobra.Command, flags ...string) *cobra.Command {
 	return c
 }
 
-func printClaim(w io.Writer, k client.Claim) {
-	fmt.Fprintf(w, "claim   %s\nagent   %s\nscope   %s\nintent  %s\nstatus  %s\nexpires %s\n", k.ID, oneLine(k.Agent, 100), oneLine(k.Scope, 400), k.Intent, claimStatus(k), when(k.ExpiresAt))
+func (p *program) printClaim(ctx context.Context, api *client.Client, k client.Claim) error {
+	return p.print(k, func(w io.Writer) {
+		fmt.Fprintf(w, "claim   %s\nagent   %s\nscope   %s\nintent  %s\nbranch  %s\nstatus  %s\nexpires %s\n",
+			k.ID, oneLine(k.Agent, 100), oneLine(k.Scope, 400), k.Intent, oneLine(k.Branch, 200), claimStatus(k), when(k.ExpiresAt))
+		if k.Worktree == "" {
+			return
+		}
+		at := string(k.Worktree)
+		if t, err := api.Worktree(ctx, at); err == nil { // the claim is made or ended, whether this is known or not
+			at = oneLine(t.Branch, 200) + " (" + at + ")"
+		}
+		fmt.Fprintf(w, "worktree on %s\n", at)
+	})
+}
+
+// claimBranch is the branch that claimed work goes on in: that of its worktree,
+// which is one of the project's repository, else the claim's own.
+func claimBranch(k client.Claim, worktrees map[dhruva.WorktreeID]string) string {
+	return or(worktrees[k.Worktree], k.Branch)
+}
+
+// worktreeBranches are the branches of the worktrees of a space; none are asked
+// for where no claim has one.
+func worktreeBranches(ctx context.Context, api *client.Client, space string, claims []client.Claim) (map[dhruva.WorktreeID]string, error) {
+	if !slices.ContainsFunc(claims, func(k client.Claim) bool { return k.Worktree != "" }) {
+		return nil, nil
+	}
+	l, err := api.Worktrees(ctx, space, true)
+	out := map[dhruva.WorktreeID]string{}
+	for _, t := range l.Items {
+		out[t.ID] = t.Branch
+	}
+	return out, err
 }
 
 func claimStatus(k client.Claim) string {
@@ -181,8 +213,12 @@ func (p *program) claimList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printList(p, l, "ID AGENT INTENT STATUS EXPIRES SCOPE", func(k client.Claim) []string {
-					return []string{string(k.ID), k.Agent, k.Intent, claimStatus(k), when(k.ExpiresAt), k.Scope}
+				branches, err := worktreeBranches(c.Context(), api, args[0], l.Items)
+				if err != nil {
+					return err
+				}
+				return printList(p, l, "ID AGENT INTENT STATUS EXPIRES BRANCH SCOPE", func(k client.Claim) []string {
+					return []string{string(k.ID), k.Agent, k.Intent, claimStatus(k), when(k.ExpiresAt), claimBranch(k, branches), k.Scope}
 				})
 			})
 		}}
@@ -199,7 +235,7 @@ func (p *program) claimEnd(verb string, status dhruva.ClaimStatus, short string)
 				if err != nil {
 					return err
 				}
-				return p.print(k, func(w io.Writer) { printClaim(w, k) })
+				return p.printClaim(c.Context(), api, k)
 			})
 		}}
 }
@@ -243,7 +279,7 @@ func drift(t client.Worktree) string {
 	if t.Probe == nil {
 		return "unknown"
 	}
-	out := fmt.Sprintf("%d files", t.Probe.DirtyFiles)
+	out := count(t.Probe.DirtyFiles, "file")
 	if t.Probe.Ahead != nil && t.Probe.Behind != nil {
 		out += fmt.Sprintf(", %d ahead, %d behind", *t.Probe.Ahead, *t.Probe.Behind)
 	}

@@ -276,7 +276,7 @@ func storeChecks(ctx context.Context, path string, keyring *auth.Keyring, key st
 	if err != nil {
 		return []finding{{"store", "problem", api.Words(err), "restore it from a backup, and keep this one for inspection"}}
 	}
-	out := []finding{{"store", "ok", fmt.Sprintf("%s: %d spaces, %d checkpoints verified", shownStore(path), spaces, checked), ""}}
+	out := []finding{{"store", "ok", fmt.Sprintf("%s: %s, %s verified", shownStore(path), count(spaces, "space"), count(checked, "checkpoint")), ""}}
 	if role, err := sqlstore.Exempt(ctx, path); err == nil && role != "" {
 		out = append(out, finding{"role", "warning", exemptWords(role), exemptFix})
 	}

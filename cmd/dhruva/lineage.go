@@ -128,21 +128,37 @@ func printChanges(w io.Writer, d client.Difference) {
 }
 
 func signed(w io.Writer, sign string, i client.ItemDetail) {
-	fmt.Fprintf(w, "  %s %s\n", sign, strings.ReplaceAll(itemText(i), "\n", "\n  "+sign+" "))
+	fmt.Fprintf(w, "  %s %s\n", sign, strings.ReplaceAll(itemText(i), "\n", "\n    "))
 }
 
-// itemText is an item for reading; its attributes stand behind it.
+// itemText is an item for reading; its attributes stand behind it, but what an
+// artifact is called stands above it.
 func itemText(i client.ItemDetail) string {
 	if i.Redacted {
 		return "(erased)"
 	}
 	text := strings.TrimSpace(plain(i.Text))
+	if head := artifactHead(i); head != "" {
+		text = strings.TrimSpace(head + "\n" + text)
+	}
 	for _, name := range []string{dhruva.AttrStatus, dhruva.AttrIntent, dhruva.AttrBlockedBy} {
 		if v := i.Attrs[name]; v != "" {
 			text += " [" + name + ": " + oneLine(v, 60) + "]"
 		}
 	}
 	return text
+}
+
+// artifactHead is the label of an artifact, and its type in parentheses.
+func artifactHead(i client.ItemDetail) string {
+	if i.Kind != dhruva.KindArtifact {
+		return ""
+	}
+	head := oneLine(i.Attrs[dhruva.AttrLabel], 200)
+	if kind := oneLine(i.Attrs[dhruva.AttrType], 60); kind != "" {
+		head = strings.TrimSpace(head + " (" + kind + ")")
+	}
+	return head
 }
 
 func (p *program) blameCommand() *cobra.Command {
@@ -257,6 +273,9 @@ func (p *program) branchClose() *cobra.Command {
 		Example: "  dhruva branch close work try-sqlite --disposition abandoned\n  dhruva branch close work try-sqlite --disposition active      open it again",
 		RunE: func(c *cobra.Command, args []string) error {
 			in.Branch = args[1]
+			if in.Branch == dhruva.MainBranch && in.Disposition != "active" {
+				return withFix(usage("main is where a space goes on, and is never closed"), "close another branch: `dhruva branch list %s` shows them", args[0])
+			}
 			return p.with(c.Context(), func(api *client.Client) error {
 				b, err := api.SetDisposition(c.Context(), args[0], in)
 				if err != nil {

@@ -30,7 +30,7 @@ func (p *program) manCommand() *cobra.Command {
 			if err != nil {
 				return withFix(fmt.Errorf("man pages: %w", err), "give a directory that can be written")
 			}
-			p.say("%d man pages in %s", len(written), args[0])
+			p.say("%s in %s", count(len(written), "man page"), args[0])
 			return p.print(map[string][]string{"files": written}, func(w io.Writer) {
 				for _, name := range written {
 					fmt.Fprintln(w, name)

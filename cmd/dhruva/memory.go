@@ -52,7 +52,7 @@ func (p *program) printRecall(w io.Writer, r client.Recall, tokens bool) {
 			fmt.Fprintf(w, "   token %s\n", e.Token)
 		}
 	}
-	p.say("%s (%s) · %d sources searched · receipt %s", r.Status, r.Reason, r.Searched, r.Receipt)
+	p.say("%s (%s) · %s searched · receipt %s", r.Status, r.Reason, count(r.Searched, "source"), r.Receipt)
 }
 
 func (p *program) readCommand() *cobra.Command {
@@ -271,7 +271,7 @@ func (p *program) receiptShow() *cobra.Command {
 
 // printContext says which state a model was given.
 func printContext(w io.Writer, c dhruva.ContextUsed) {
-	fmt.Fprintf(w, "context  %s, %d turns after #%d, %d cut, about %d tokens\n", c.Mode, len(c.Turns), c.Base, c.Cut, c.Tokens)
+	fmt.Fprintf(w, "context  %s, %s after #%d, %d cut, about %d tokens\n", c.Mode, count(len(c.Turns), "turn"), c.Base, c.Cut, c.Tokens)
 	for _, h := range c.Checkpoints {
 		fmt.Fprintf(w, "  checkpoint %s\n", h.Short())
 	}
@@ -289,7 +289,7 @@ func printReceipt(w io.Writer, r client.Receipt) {
 		fmt.Fprintf(w, "provider %s, model %s\n", oneLine(r.Provider, 60), oneLine(r.Model, 100))
 	}
 	if r.Memory != "" {
-		fmt.Fprintf(w, "memory   %s (%s), %d pieces of evidence\n", r.Memory, r.Recall.Reason, r.Recall.Evidence)
+		fmt.Fprintf(w, "memory   %s (%s), %s of evidence\n", r.Memory, r.Recall.Reason, count(r.Recall.Evidence, "piece"))
 	}
 	if r.Recall.Note != "" {
 		fmt.Fprintf(w, "note     %s\n", oneLine(r.Recall.Note, 400))

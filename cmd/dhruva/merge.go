@@ -76,7 +76,7 @@ func (p *program) merge(c *cobra.Command, api *client.Client, space string, in c
 	if err := p.printBare(m, func(w io.Writer) { printMerged(w, m, open, in) }, bare); err != nil || len(open) == 0 {
 		return err
 	}
-	return withFix(fmt.Errorf("%w: %d items are in conflict; nothing was written", dhruva.ErrConflict, len(open)),
+	return withFix(fmt.Errorf("%w: %s in conflict; nothing was written", dhruva.ErrConflict, count(len(open), "item")),
 		"pick or edit each: --pick %s=ours, or --pick '*=both'", open[0].Item)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -95,13 +96,24 @@ func (p *program) warn(format string, args ...any) {
 	fmt.Fprintf(p.stderr, "dhruva: warning: "+format+"\n", args...)
 }
 
-// table writes rows in columns.
+// cellWidth is how much of a cell people see; cellWhole is all of it, for pipes.
+const (
+	cellWidth = 60
+	cellWhole = math.MaxInt
+)
+
+// table writes rows in columns. Only a terminal gets its cells cut: in a pipe a
+// path is a path.
 func table(w io.Writer, head string, rows [][]string) {
+	width := cellWhole
+	if terminal(w) {
+		width = cellWidth
+	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, strings.ReplaceAll(head, " ", "\t"))
 	for _, r := range rows {
 		for i, cell := range r {
-			r[i] = oneLine(cell, 60)
+			r[i] = oneLine(cell, width)
 		}
 		fmt.Fprintln(t, strings.Join(r, "\t"))
 	}
@@ -119,18 +131,24 @@ func oneLine(s string, n int) string {
 	return s
 }
 
-// plain takes control and formatting characters out of a text of somebody
-// else's; lines and tabs stay.
+// plain takes out of a text of somebody else's what a terminal obeys, and what
+// turns the order of the letters around it; lines and tabs stay. Joiners and marks
+// stay as well: without them emoji, Hindi and Persian are other texts.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return r
 		}
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		if unicode.IsControl(r) || reorders(r) {
 			return -1
 		}
 		return r
 	}, s)
+}
+
+// reorders: the embeddings, overrides and isolates of bidirectional text.
+func reorders(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
 // count is a number of things in words.

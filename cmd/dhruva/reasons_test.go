@@ -37,7 +37,7 @@ func TestAReceiptShowsWhatWasInjected(t *testing.T) {
 		},
 	})
 	want := "receipt  r1\nkind     proxy over hosted, final\nat       " + when(time.Unix(0, 0)) + `
-memory   recalled (passed), 1 pieces of evidence
+memory   recalled (passed), 1 piece of evidence
 evidence s1
 edit     inject at byte 40: 300 bytes stand where 7 stood
 context  MOUNTED, 2 turns after #4, 1 cut, about 90 tokens

@@ -122,6 +122,7 @@ func (p *program) root() *cobra.Command {
 		p.recallCommand(), p.readCommand(), p.making(p.repeatable(p.rememberCommand())), p.sourceCommand(), p.receiptCommand(),
 		p.keyCommand(), p.jobCommand(), p.importCommand(), p.doctorCommand(), p.benchCommand(), p.manCommand(), p.versionCommand())
 	p.completion(root)
+	helpKnows(root)
 	asUsage(root)
 	return root
 }
@@ -151,6 +152,24 @@ func needsVerb(c *cobra.Command, args []string) error {
 		fix = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return withFix(usage("unknown command %q for %q", args[0], c.CommandPath()), "%s", fix)
+}
+
+// helpKnows makes help about what is no command a fault of the command line, as
+// the command itself is.
+func helpKnows(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error {
+				about, rest, err := root.Find(args)
+				if err != nil || len(rest) > 0 && about.HasSubCommands() {
+					return needsVerb(about, rest)
+				}
+				about.InitDefaultHelpFlag()
+				return about.Help()
+			}
+		}
+	}
 }
 
 // making marks a command that may begin an installation where there is none.

@@ -112,7 +112,32 @@ func TestTextOfOthersCannotSteerTheTerminal(t *testing.T) {
 	if got, want := oneLine("a\x1b[31m red\u202e\nb", 60), "a[31m red b"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	for _, s := range []string{"👨\u200d👩\u200d👧", "क्\u200dष", "می\u200cخواهم", "a\u200eb\u200fc", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"} {
+		if got := plain(s); got != s {
+			t.Errorf("%q became %q", s, got)
+		}
+	}
+	if got, want := plain("a\u202ab\u202bc\u202cd\u202de\u202ef\u2066g\u2067h\u2068i\u2069j\u009bk\x07l\rm\x7fn\to\np"), "abcdefghijklmn\to\np"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	if got := oneLine(strings.Repeat("é", 100), 10); got != strings.Repeat("é", 9)+"…" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestOneThingIsNotSeveral(t *testing.T) {
+	for n, want := range map[int]string{0: "0 files", 1: "1 file", 2: "2 files"} {
+		if got := drift(client.Worktree{Probe: &client.Probe{DirtyFiles: n}}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestAPipeGetsWholeCells(t *testing.T) {
+	var out bytes.Buffer
+	long := strings.Repeat("/directory", 20)
+	table(&out, "PATH", [][]string{{long}})
+	if got := out.String(); got != "PATH\n"+long+"\n" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -290,7 +290,7 @@ func (p *program) send(c *cobra.Command, api *client.Client, id dhruva.SessionID
 		return err
 	}
 	fmt.Fprintln(p.stdout)
-	p.say("%s · %d turns · %d cut · %d pieces of evidence · about %d tokens · receipt %s", r.Badge, len(r.TurnIDs), r.Cut, len(r.Evidence), r.Tokens, r.ReceiptID)
+	p.say("%s · %s · %d cut · %s of evidence · about %d tokens · receipt %s", r.Badge, count(len(r.TurnIDs), "turn"), r.Cut, count(len(r.Evidence), "piece"), r.Tokens, r.ReceiptID)
 	p.sayRedacted(r.Redactions)
 	return nil
 }
@@ -309,7 +309,7 @@ func (p *program) sessionPreview() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				p.say("%s · %d turns · %d cut · about %d tokens", r.Badge, len(r.TurnIDs), r.Cut, r.Tokens)
+				p.say("%s · %s · %d cut · about %d tokens", r.Badge, count(len(r.TurnIDs), "turn"), r.Cut, r.Tokens)
 				return p.print(r, func(w io.Writer) { fmt.Fprintln(w, plain(r.Prompt)) })
 			})
 		}}
