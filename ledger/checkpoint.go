@@ -136,6 +136,20 @@ func (l *Ledger) CheckpointTurns(ctx context.Context, ref string) (out []dhruva.
 	return out, wrap("checkpoint turns", err)
 }
 
+// WindowTurns lists the turns of a checkpoint's window, as CheckpointTurns does, for
+// whoever has the checkpoint. Needs state:read or memory:read.
+func (l *Ledger) WindowTurns(ctx context.Context, w dhruva.Window) (out []dhruva.Turn, err error) {
+	p, err := principal(ctx, dhruva.StateRead, dhruva.MemoryRead)
+	if err != nil {
+		return nil, wrap("window turns", err)
+	}
+	err = l.view(ctx, p, func(tx dhruva.Tx) error {
+		out, err = windowTurns(tx, p, w)
+		return err
+	})
+	return out, wrap("window turns", err)
+}
+
 // windowTurns reads a checkpoint's closed window; a Through of 0 is a session
 // that had no turns.
 func windowTurns(tx dhruva.Tx, p dhruva.Principal, w dhruva.Window) ([]dhruva.Turn, error) {

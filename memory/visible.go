@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/dhruva-memory/dhruva"
 )
@@ -110,7 +109,7 @@ func (m *Memory) knownAt(ctx context.Context, space dhruva.SpaceID, ref string) 
 	}
 	set := map[dhruva.SourceID]bool{}
 	for _, c := range line {
-		turns, err := m.windowOf(ctx, &c)
+		turns, err := m.Ledger.WindowTurns(ctx, c.Window) // they only name what a recall may find, and each find passes the gate
 		if err != nil {
 			return nil, err
 		}
@@ -119,31 +118,4 @@ func (m *Memory) knownAt(ctx context.Context, space dhruva.SpaceID, ref string) 
 		}
 	}
 	return set, nil
-}
-
-// windowOf reads the turns a checkpoint was drawn from. They only name what a
-// recall may find, and each find passes the gate; so the right to recall is
-// enough.
-func (m *Memory) windowOf(ctx context.Context, c *dhruva.Checkpoint) (turns []dhruva.Turn, err error) {
-	if c.Window.Session == "" {
-		return nil, nil
-	}
-	err = m.Ledger.Store.View(ctx, dhruva.SpaceScope(c.Tenant, c.Space), func(tx dhruva.Tx) error {
-		all, err := tx.ListTurns(dhruva.TurnQuery{Session: c.Window.Session, After: c.Window.Base, Through: c.Window.Through})
-		turns = slices.DeleteFunc(onPath(all), func(t dhruva.Turn) bool { return !c.Window.Contains(t) })
-		return err
-	})
-	return turns, err
-}
-
-// onPath are those of a session's turns, ascending, that are on the way from the
-// last of them to the root.
-func onPath(turns []dhruva.Turn) []dhruva.Turn {
-	on := map[int64]bool{}
-	for i := len(turns) - 1; i >= 0; i-- {
-		if t := turns[i]; i == len(turns)-1 || on[t.Seq] {
-			on[t.Seq], on[t.Parent] = true, true
-		}
-	}
-	return slices.DeleteFunc(turns, func(t dhruva.Turn) bool { return !on[t.Seq] })
 }

@@ -273,9 +273,6 @@ func (p *program) branchClose() *cobra.Command {
 		Example: "  dhruva branch close work try-sqlite --disposition abandoned\n  dhruva branch close work try-sqlite --disposition active      open it again",
 		RunE: func(c *cobra.Command, args []string) error {
 			in.Branch = args[1]
-			if in.Branch == dhruva.MainBranch && in.Disposition != "active" {
-				return withFix(usage("main is where a space goes on, and is never closed"), "close another branch: `dhruva branch list %s` shows them", args[0])
-			}
 			return p.with(c.Context(), func(api *client.Client) error {
 				b, err := api.SetDisposition(c.Context(), args[0], in)
 				if err != nil {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,9 +17,6 @@ import (
 	"github.com/dhruva-memory/dhruva/client"
 	"github.com/dhruva-memory/dhruva/serve/internal/edge"
 )
-
-// bodyTime bounds how long a client may take to send a body.
-const bodyTime = 30 * time.Second
 
 // guard stands before every route: a request id, a credential, and a bounded
 // body. Only the description of the API itself is open.
@@ -61,18 +57,11 @@ func (c Config) limit(r *http.Request) int64 {
 // huma sees only the context of.
 type reportKey struct{}
 
-// readBody reads the whole body under its limit and a deadline of its own, and
-// then lifts the deadline: an answer may take as long as a model does.
+// readBody reads the whole body before huma does, with its own limits.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) (*http.Request, error) {
-	if r.ContentLength > limit {
-		return r, &http.MaxBytesError{Limit: limit}
-	}
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // a writer without one is in this process
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	_ = rc.SetReadDeadline(time.Time{})
+	body, err := edge.ReadBody(w, r, limit)
 	if err != nil {
-		return r, edge.Malformed(err)
+		return r, err
 	}
 	ctx := context.WithValue(r.Context(), callKey{}, r.Header.Values(client.HeaderIdempotencyKey))
 	inner := r.WithContext(context.WithValue(ctx, reportKey{}, func(err error) { edge.Report(w, r, err) }))

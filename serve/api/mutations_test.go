@@ -62,8 +62,8 @@ var mutations = map[string]func(fixture) mutation{
 		return mutation{path: "/spaces/work", body: `{"name":"renamed","description":"d"}`, other: `{"name":"other"}`, status: 200}
 	},
 	"DELETE /spaces/{space}": func(fixture) mutation { return mutation{path: "/spaces/work", status: 204} },
-	"POST /spaces/{space}/sessions": func(fixture) mutation {
-		return mutation{path: "/spaces/work/sessions", body: `{"title":"t"}`, other: `{"title":"u"}`, status: 201}
+	"POST /spaces/{space}/sessions": func(f fixture) mutation {
+		return mutation{path: "/spaces/" + string(f.space.ID) + "/sessions", body: `{"title":"t"}`, other: `{"title":"u"}`, status: 201}
 	},
 	"POST /sessions": func(fixture) mutation {
 		return mutation{path: "/sessions", body: `{"title":"t"}`, other: `{}`, status: 201}
@@ -94,7 +94,7 @@ var mutations = map[string]func(fixture) mutation{
 	},
 	"POST /spaces/{space}/checkpoints": func(f fixture) mutation {
 		body := `{"session_id":"` + string(f.chat.ID) + `","title":"two","decisions":["Meet in Canberra",{"text":"Rest","id":"rest"}],"tasks":["Book it"]}`
-		return mutation{path: "/spaces/work/checkpoints", body: body, other: `{"title":"three"}`, status: 201}
+		return mutation{path: "/spaces/" + string(f.space.ID) + "/checkpoints", body: body, other: `{"title":"three"}`, status: 201}
 	},
 	"POST /spaces/{space}/remember": func(fixture) mutation {
 		return mutation{path: "/spaces/-/remember", body: `{"text":"We ship on Fridays.","authority":"user"}`, other: `{"text":"We ship on Mondays."}`, status: 201}

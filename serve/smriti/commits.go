@@ -316,17 +316,11 @@ func (a *api) madeCommit(c *call, done ledger.Outcome) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := body[struct {
-		AuthorType  string         `json:"author_type"`
-		ProjectRoot string         `json:"project_root"`
-		ContextBlob any            `json:"context_blob"`
-		RawSource   string         `json:"raw_source_text"`
-		Metadata    map[string]any `json:"metadata"`
-	}](c)
+	in, err := body[commitInput](c) // what both ways of saving take
 	if err != nil {
 		return nil, err
 	}
-	if err := a.keepExtras(c.ctx(), at, commitInput{AuthorType: in.AuthorType, ProjectRoot: in.ProjectRoot, ContextBlob: in.ContextBlob, RawSource: in.RawSource, Metadata: in.Metadata}.extras()); err != nil {
+	if err := a.keepExtras(c.ctx(), at, in.extras()); err != nil {
 		return nil, err
 	}
 	return a.commit(c.ctx(), at)

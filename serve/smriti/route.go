@@ -24,9 +24,6 @@ const (
 	headerReplayed = "Idempotency-Replayed"
 )
 
-// bodyTime bounds how long a client may take to send a body.
-const bodyTime = 30 * time.Second
-
 // route is one route of the API.
 type route struct {
 	pattern string // method and path
@@ -105,18 +102,11 @@ func forwarded(h http.Header) bool {
 	return false
 }
 
-// readBody reads the whole body under its limit and a deadline of its own, and
-// then lifts the deadline: an answer may take as long as a model does.
+// readBody reads the whole body, which must be JSON.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	if r.ContentLength > limit {
-		return nil, &http.MaxBytesError{Limit: limit}
-	}
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // a writer without one is in this process
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	_ = rc.SetReadDeadline(time.Time{})
+	body, err := edge.ReadBody(w, r, limit)
 	if err != nil {
-		return nil, edge.Malformed(err)
+		return nil, err
 	}
 	if len(body) > 0 && !isJSON(r.Header) {
 		return nil, &refusal{status: http.StatusUnsupportedMediaType, detail: "the body must be JSON, sent as application/json without Content-Encoding"}

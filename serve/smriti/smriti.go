@@ -75,7 +75,7 @@ func New(c Config) http.Handler {
 	for _, r := range routes() {
 		mux.Handle(r.pattern, c.guarded(a, r))
 	}
-	return edge.SecurityHeaders(named(unmatched(mux)))
+	return edge.SecurityHeaders(named(edge.Unmatched(mux, unmatched)))
 }
 
 // routes are all routes of the API.
@@ -105,38 +105,6 @@ func named(next http.Handler) http.Handler {
 }
 
 // unmatched answers what no route takes in the API's own form.
-func unmatched(mux *http.ServeMux) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler, pattern := mux.Handler(r)
-		if pattern != "" {
-			mux.ServeHTTP(w, r)
-			return
-		}
-		look := &look{header: http.Header{}}
-		handler.ServeHTTP(look, r)
-		switch look.status {
-		case http.StatusMethodNotAllowed:
-			w.Header().Set("Allow", look.header.Get("Allow"))
-			refuse(w, r, &refusal{status: look.status, detail: "Method Not Allowed"})
-		case http.StatusNotFound:
-			refuse(w, r, &refusal{status: look.status, detail: "Not Found"})
-		default: // a redirect to the clean path
-			mux.ServeHTTP(w, r)
-		}
-	})
+func unmatched(w http.ResponseWriter, r *http.Request, status int) {
+	refuse(w, r, &refusal{status: status, detail: http.StatusText(status)})
 }
-
-// look learns what the mux would answer.
-type look struct {
-	header http.Header
-	status int
-}
-
-// Header is what the mux sets.
-func (l *look) Header() http.Header { return l.header }
-
-// WriteHeader notes the status.
-func (l *look) WriteHeader(status int) { l.status = status }
-
-// Write drops the text.
-func (l *look) Write(b []byte) (int, error) { return len(b), nil }

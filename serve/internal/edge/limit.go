@@ -1,8 +1,10 @@
 package edge
 
 import (
+	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // MaxBytes bounds the body of requests: a declared length above n is refused
@@ -17,6 +19,25 @@ func MaxBytes(n int64, next http.Handler) http.Handler {
 		r.Body = http.MaxBytesReader(w, r.Body, n)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// bodyTime bounds how long a client may take to send a body.
+const bodyTime = 30 * time.Second
+
+// ReadBody reads the whole body under its limit and a deadline of its own, and
+// then lifts the deadline: an answer may take as long as a model does.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // a writer without one is in this process
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	_ = rc.SetReadDeadline(time.Time{})
+	if err != nil {
+		return nil, Malformed(err)
+	}
+	return body, nil
 }
 
 // PlainBodies refuses Content-Encoding with 415: on routes that do not decode,

@@ -7,6 +7,18 @@ import (
 // Routes serves a mux, and answers what it does not know with problem details
 // instead of the mux's plain text: 404, or 405 with Allow.
 func Routes(mux *http.ServeMux) http.Handler {
+	return Unmatched(mux, func(w http.ResponseWriter, r *http.Request, status int) {
+		if status == http.StatusNotFound {
+			WriteError(w, r, &Refusal{Status: status, Code: "no_route", Title: "No such route", Detail: "nothing is served under this path"})
+			return
+		}
+		WriteError(w, r, &Refusal{Status: status, Code: "method_not_allowed", Title: "Method not allowed", Detail: "this path takes " + w.Header().Get("Allow")})
+	})
+}
+
+// Unmatched serves a mux, and has refuse answer what it does not know: 404, or 405
+// with Allow set.
+func Unmatched(mux *http.ServeMux, refuse func(w http.ResponseWriter, r *http.Request, status int)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, pattern := mux.Handler(r)
 		if pattern != "" {
@@ -16,11 +28,11 @@ func Routes(mux *http.ServeMux) http.Handler {
 		probe := &probe{header: http.Header{}}
 		handler.ServeHTTP(probe, r)
 		switch probe.status {
-		case http.StatusNotFound:
-			WriteError(w, r, &Refusal{Status: 404, Code: "no_route", Title: "No such route", Detail: "nothing is served under this path"})
 		case http.StatusMethodNotAllowed:
 			w.Header().Set("Allow", probe.header.Get("Allow"))
-			WriteError(w, r, &Refusal{Status: 405, Code: "method_not_allowed", Title: "Method not allowed", Detail: "this path takes " + probe.header.Get("Allow")})
+			refuse(w, r, probe.status)
+		case http.StatusNotFound:
+			refuse(w, r, probe.status)
 		default: // a redirect to the clean path
 			mux.ServeHTTP(w, r)
 		}
