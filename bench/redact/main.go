@@ -37,8 +37,13 @@ type result struct {
 func main() {
 	data := flag.String("data", "", "directory with a turns.jsonl.gz, or with directories that have one")
 	show := flag.Bool("show", false, "print every turn's text around what was replaced")
+	corpus := flag.String("files", "", "directories of code and documents instead, separated as in PATH")
 	flag.Parse()
-	if err := run(*data, *show); err != nil {
+	measure := func() error { return run(*data, *show) }
+	if *corpus != "" {
+		measure = func() error { return runFiles(*corpus, *show) }
+	}
+	if err := measure(); err != nil {
 		fmt.Fprintln(os.Stderr, "redact:", err)
 		os.Exit(1)
 	}
