@@ -254,7 +254,7 @@ func (p *program) worktreeOpen() *cobra.Command {
 			return p.with(c.Context(), func(api *client.Client) error {
 				t, err := api.OpenWorktree(c.Context(), args[0], in)
 				if err != nil {
-					return err
+					return rootless(c.Context(), api, args[0], err)
 				}
 				return p.print(t, func(w io.Writer) { printWorktree(w, t) })
 			})
@@ -265,6 +265,14 @@ func (p *program) worktreeOpen() *cobra.Command {
 	f.StringVar(&in.Base, "base", "", "commit to start from (default HEAD)")
 	f.StringVar(&in.Path, "path", "", "directory to make it in")
 	return needing(c, "agent")
+}
+
+// rootless adds what to do where the space has no project to copy.
+func rootless(ctx context.Context, api *client.Client, space string, err error) error {
+	if s, look := api.Space(ctx, space); look == nil && s.ProjectRoot == "" {
+		return withFix(err, "dhruva space set %s --project-root DIR", oneLine(s.Name, 60))
+	}
+	return err
 }
 
 func printWorktree(w io.Writer, t client.Worktree) {
